@@ -2,13 +2,14 @@
 #include "ui/assets.h"
 #include "ui/assets_table.h"
 
-/* clang-format off: cmocka.h wants these before it */
-#include <cmocka.h>
+/* cmocka.h wants these before it. */
+/* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <cmocka.h>
 /* clang-format on */
 
 static void paths_find_their_asset(void **state)
