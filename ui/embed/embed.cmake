@@ -5,9 +5,9 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(types
-  "html=text/html; charset=utf-8" "js=text/javascript; charset=utf-8" "css=text/css; charset=utf-8"
+  "html=text/html" "js=text/javascript" "css=text/css"
   "svg=image/svg+xml" "json=application/json" "webmanifest=application/manifest+json" "png=image/png"
-  "ico=image/x-icon" "woff2=font/woff2" "txt=text/plain; charset=utf-8")
+  "ico=image/x-icon" "woff2=font/woff2" "txt=text/plain")
 set(packed_types html js css svg json webmanifest txt)
 set(packed_least 1024) # below this one packet carries either form
 
@@ -41,6 +41,9 @@ foreach(file IN LISTS files)
       set(type "${CMAKE_MATCH_1}")
     endif()
   endforeach()
+  if(type MATCHES "^text/")
+    string(APPEND type "; charset=utf-8")
+  endif()
   if(file MATCHES "^assets/")
     set(cache "public, max-age=31536000, immutable")
   else()
