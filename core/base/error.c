@@ -28,7 +28,8 @@ void faults_release(struct faults *faults)
     *faults = (struct faults){0};
 }
 
-static void add(struct faults *faults, bool warning, const char *path, const char *format, va_list args)
+static PRINTF_LIKE(4, 0) void add(struct faults *faults, bool warning, const char *path, const char *format,
+                                  va_list args)
 {
     if (!warning)
         faults->errors++;

@@ -1,0 +1,146 @@
+/* The run machine. `run_apply` says what became true; it is pure and is also the replay after a take-over.
+ * `run_effects` says what to do about it: an idempotent list (asked twice, it says the same; nothing happens until an
+ * effect comes back as an event).
+ *
+ *   queued ──start──▶ running ──▶ succeeded | failed | canceled | lost        (queued ──▶ canceled, too)
+ *
+ * Every event is a row (core/model/run.h) with the run's next `seq`; so a run's state equals the replay of its rows by
+ * seq. The way of work, for the driver:
+ *
+ *     run_apply(run, event)            the row goes into the batch
+ *     run_effects(run, now, world)     each effect becomes an event again (attempt started, step state, end), applied
+ * at once, its row into the same batch; calls are sent when the batch has committed
+ *
+ * Invariants (asserted by run_check): terminal states never change; a step starts only when its join holds; per key at
+ * most one definite end; `key_try` rises only after a definite end; n counts 1, 2, 3 …; no attempt of a step after its
+ * terminal state but stale.
+ *
+ * Ownership: the run copies every text it keeps (own memory, freed by run_free); `job` is borrowed and must outlive it.
+ */
+#ifndef CARILLON_CORE_LOGIC_RUN_MACHINE_H
+#define CARILLON_CORE_LOGIC_RUN_MACHINE_H
+
+#include "core/base/error.h"
+#include "core/base/str.h"
+#include "core/logic/run/route.h"
+#include "core/logic/text/template.h"
+#include "core/model/run.h"
+
+struct run_item {                 /* one item of a step: plain steps have exactly one, item 0 */
+    struct attempt_row *attempts; /* in order of n; texts owned by the run */
+    size_t attempt_count;
+};
+
+struct run_step {
+    const struct step_spec *spec;
+    enum step_state state;
+    char *reason, *error, *result;
+    instant due, since;
+    struct run_item *items;
+    size_t item_count;
+};
+
+struct run {
+    struct run_row row; /* texts owned by the run */
+    const struct job_spec *job;
+    struct run_step *steps; /* parallel to job->steps */
+    int32_t seq;            /* of the last event applied */
+    void *memory;           /* the machine's */
+};
+
+/* What the machine asks of the world around it. All borrowed, valid during the call. */
+struct run_world {
+    /* NULL: no such task (the step waits or fails with reason "task_gone"). */
+    const struct task_spec *(*task)(void *context, const char *project, const char *application, const char *task);
+    /* Instances of the step's application, or of its direct url (one, its authority). */
+    size_t (*instances)(void *context, const char *project, const struct step_spec *step,
+                        const struct route_instance **ret);
+    uint32_t (*cursor)(void *context, const char *project, const char *application,
+                       const char *task); /* does not move it */
+    const struct zone *(*zone)(void *context, const char *name);
+    uint64_t random; /* fresh number for this call */
+    void *context;
+};
+
+enum run_event_kind {
+    RUN_EVENT_START,   /* queued → running, at */
+    RUN_EVENT_ATTEMPT, /* an attempt started, was accepted, or ended */
+    RUN_EVENT_STEP,    /* a step's state that is not its last attempt's */
+    RUN_EVENT_CANCEL,  /* cancel was asked for */
+    RUN_EVENT_DRIVER,  /* this boot drives it now (take-over): attempts of others that have not ended become
+                          CALL_UNKNOWN, unless accepted */
+    RUN_EVENT_END,     /* terminal state, with reason, error_code, error_args */
+};
+
+struct run_event {
+    enum run_event_kind kind;
+    instant at;
+    struct attempt_row attempt;
+    struct step_row step;
+    enum run_state state; /* END */
+    const char *reason, *error_code, *error_args;
+    int64_t boot; /* DRIVER */
+    const char *node;
+};
+
+enum run_effect_kind {
+    EFFECT_ATTEMPT,     /* begin a call: `attempt` has step, item, n, key_try, instance */
+    EFFECT_STEP,        /* record this step state */
+    EFFECT_CANCEL_CALL, /* ask the dispatcher to end this attempt */
+    EFFECT_END,         /* end the run: state, reason, error_code, error_args */
+    EFFECT_WAKE,        /* nothing now; ask again at `due` at the latest (one per list, the earliest) */
+};
+
+struct run_effect {
+    enum run_effect_kind kind;
+    struct attempt_row attempt;
+    struct step_row step;
+    enum run_state state;
+    const char *reason, *error_code, *error_args;
+    instant due;
+};
+
+/* STATUS_INVALID: the row is of another job. */
+enum status run_create(const struct run_row *row, const struct job_spec *job, struct run **ret) MUST_USE;
+void run_free(struct run *run);
+
+/* STATUS_CONFLICT: not a legal move (nothing changed); err says which. STATUS_NO_MEMORY. A late answer of an ended step
+ * is legal: its attempt becomes stale. */
+enum status run_apply(struct run *run, const struct run_event *event, struct error *err) MUST_USE;
+/* Texts in effects are borrowed from the run or static, valid until the next apply. Returns the number written (<=
+ * cap); when it equals cap, apply them and ask again. */
+size_t run_effects(const struct run *run, struct moment now, const struct run_world *world, struct run_effect *ret,
+                   size_t cap);
+/* Rows in any order → machine, by seq; start intent of the run row included. */
+enum status run_replay(const struct run_row *row, const struct job_spec *job, const struct step_row *steps,
+                       size_t step_count, const struct attempt_row *attempts, size_t attempt_count, struct run **ret,
+                       struct error *err) MUST_USE;
+/* Invariants; STATUS_CORRUPT with the broken one. */
+enum status run_check(const struct run *run, struct error *err) MUST_USE;
+/* Same state (for replay tests). */
+bool run_equal(const struct run *a, const struct run *b, struct error *err);
+
+const struct run_step *run_find_step(const struct run *run, const char *name); /* NULL: none */
+/* Attempts that may still be working at an executor: started or accepted, and those ended unknown within `linger` of
+ * now. */
+size_t run_calls_open(const struct run *run);
+instant run_deadline(const struct run *run); /* started_at (or fired_at) + job timeout */
+
+/* One call, rendered from committed inputs alone (deterministic): what goes over the wire but for the headers of the
+ * protocol. */
+struct rendered_call {
+    struct call_spec call; /* resolved: method, timeouts, rules; borrowed from run and world */
+    struct str url;        /* full: scheme://host:port/path?query */
+    struct str body;
+    struct name_value *headers; /* own ones, rendered; owned */
+    size_t header_count;
+};
+/* STATUS_INVALID with a text that names the template's fault; STATUS_TOO_BIG names step and sizes. */
+enum status run_render(const struct run *run, const struct attempt_row *attempt, const struct run_world *world,
+                       struct rendered_call *ret, struct error *err) MUST_USE;
+void rendered_call_release(struct rendered_call *call);
+
+/* run.start: intent of the start steps, as JSON text, and back (for replay). */
+void run_start_intent(const struct run *run, struct str *ret);
+
+#endif
