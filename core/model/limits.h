@@ -2,6 +2,8 @@
 #ifndef CARILLON_CORE_MODEL_LIMITS_H
 #define CARILLON_CORE_MODEL_LIMITS_H
 
+#include <stddef.h>
+
 #define LIMIT_NAME 128                   /* bytes of a name; fits an indexed column */
 #define LIMIT_DOCUMENT ((size_t)4 << 20) /* bytes of a document or API body: api.md §1 */
 #define LIMIT_JSON_DEPTH 64              /* nesting; keeps recursion off a small stack's end */

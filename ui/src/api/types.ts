@@ -1,0 +1,208 @@
+// The shapes that /api/v1 answers with. Members that an older or newer server may leave out are optional, and every
+// enumeration is open: a state that this build does not know is shown by its name.
+
+export type Instant = string; // RFC 3339, UTC, milliseconds
+
+export interface Page<T> {
+  items: T[];
+  total: number;
+  cursor?: string | null;
+}
+
+export interface Metadata {
+  name: string;
+  project?: string;
+  display_name?: string;
+  description?: string | null;
+  owner?: string | null;
+  labels?: Record<string, string>;
+  version?: number | string;
+}
+
+export interface Project {
+  name?: string;
+  metadata?: Metadata;
+  spec?: { timezone?: string };
+}
+
+export interface TriggerStatus {
+  name: string;
+  kind: 'cron' | 'every' | 'delay' | 'at' | string;
+  schedule?: string | null;
+  zone?: string | null;
+  state: string;
+  reason?: string | null;
+  paused?: boolean;
+  next?: Instant[];
+  last?: Instant | null;
+}
+
+export interface LastRun {
+  id: string;
+  state: string;
+  scheduled_at?: Instant | null;
+  ended_at?: Instant | null;
+}
+
+export interface JobStatus {
+  name: string;
+  project?: string;
+  version?: number | string;
+  paused: boolean;
+  state: string;
+  description?: string | null;
+  owner_node?: string | null;
+  owner_since?: Instant | null;
+  triggers?: TriggerStatus[];
+  running?: number;
+  last_run?: LastRun | null;
+  next_at?: Instant | null;
+}
+
+export interface JobDocument {
+  apiVersion?: string;
+  kind?: string;
+  metadata: Metadata;
+  spec: JobSpec;
+  status?: JobStatus;
+}
+
+export interface JobSpec {
+  triggers?: TriggerSpec[];
+  graph?: unknown[];
+  overlap?: string;
+  max_parallel?: number;
+  timeout?: string;
+  params?: unknown;
+  retry?: { max?: number; delay?: string; backoff?: string };
+  max_consecutive_failures?: number;
+  max_in_flight?: number;
+  pool?: string;
+  capture?: string;
+  [more: string]: unknown;
+}
+
+export interface TriggerSpec {
+  name?: string;
+  cron?: string;
+  every?: string;
+  delay?: string;
+  at?: string;
+  timezone?: string;
+  misfire?: string;
+  calendar?: string | string[];
+  calendars?: string[];
+  jitter?: string;
+  quiet?: unknown;
+  start?: Instant;
+  end?: Instant;
+  max_fires?: number;
+  priority?: number;
+  [more: string]: unknown;
+}
+
+export interface RunError {
+  code?: string | null;
+  message?: string | null;
+  args?: unknown;
+}
+
+export interface Run {
+  id: string;
+  job: string;
+  trigger: string;
+  origin: string;
+  generation?: number;
+  scheduled_at: Instant;
+  fired_at: Instant;
+  started_at?: Instant | null;
+  ended_at?: Instant | null;
+  state: string;
+  reason?: string | null;
+  error?: RunError | null;
+  scheduler?: string | null;
+  family?: string | null;
+  retry_of?: string | null;
+  retry_no?: number;
+  version?: number | string;
+}
+
+export interface Attempt {
+  n: number;
+  try?: number;
+  item?: number;
+  instance?: string | null;
+  scheduler?: string | null;
+  epoch?: string | number | null;
+  state: string;
+  class?: string | null;
+  started_at?: Instant | null;
+  ended_at?: Instant | null;
+  http_status?: number | null;
+  error?: string | null;
+  idempotency_key?: string | null;
+  bytes_sent?: number | null;
+  reused_connection?: boolean | null;
+  stale?: boolean;
+  request?: unknown;
+  response?: unknown;
+}
+
+export interface RunStep {
+  step: string;
+  state: string;
+  reason?: string | null;
+  attempts?: Attempt[];
+}
+
+export interface RunDetail extends Run {
+  params?: unknown;
+  zone?: string | null;
+  steps?: RunStep[];
+}
+
+export interface LedgerItem {
+  trigger: string;
+  scheduled_at?: Instant | null;
+  outcome: 'run' | 'skip' | string;
+  run?: string | null;
+  reason?: string | null;
+  from?: Instant | null;
+  to?: Instant | null;
+  count?: number | null;
+}
+
+export interface Explain {
+  job: string;
+  state: string;
+  owner?: { node?: string | null; since?: Instant | null; slot?: number | string | null } | null;
+  triggers?: TriggerStatus[];
+  waiting?: { run?: string | null; step?: string | null; reason?: string | null; since?: Instant | null }[];
+}
+
+export interface ErrorDetail {
+  path?: string;
+  code?: string;
+  message?: string;
+}
+
+export interface BatchItem<R = { run?: string; trigger?: string }> {
+  key: string;
+  ok: boolean;
+  result?: R | null;
+  error?: { code?: string; message?: string } | null;
+}
+
+export interface Batch<R = { run?: string; trigger?: string }> {
+  items: BatchItem<R>[];
+}
+
+export interface RunFilter {
+  job?: string;
+  state?: string;
+  trigger?: string;
+  from?: string;
+  to?: string;
+  skip?: number;
+  limit?: number;
+}
