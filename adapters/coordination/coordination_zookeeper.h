@@ -12,7 +12,6 @@ struct coordination_zookeeper_options {
     const char *url;        /* "zk://host:port[,host:port…]/chroot"; the chroot is created when missing */
     span session_timeout;   /* asked for; the server clamps it */
     const char *cluster_id; /* from the store */
-    int64_t generation;     /* of the store's cluster: 1 = as made. The node /cluster holds "<id> <generation>" */
     bool cluster_known;     /* the store has been used before (it has slots that somebody owned): a missing /cluster
                                node then means a wiped service → REFUSED, instead of being created */
     const char *auth;       /* "user:password" for digest ACLs; NULL or "" = open ACLs */
@@ -23,7 +22,7 @@ struct coordination_zookeeper_options {
 enum status coordination_zookeeper_create(struct loop *loop, const struct coordination_zookeeper_options *options,
                                           struct coordination **ret, struct error *err) MUST_USE;
 
-/* The operator's decision `admin adopt-coordination`: writes id and generation into /cluster whatever stood there.
+/* The operator's decision `admin adopt-coordination`: writes the id into /cluster whatever stood there.
  * Blocking, own session; call it outside of any loop. */
 enum status coordination_zookeeper_adopt(const struct coordination_zookeeper_options *options,
                                          struct error *err) MUST_USE;

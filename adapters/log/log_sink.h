@@ -1,6 +1,6 @@
 /* Sink that writes log lines to a file descriptor (stderr): one line a message, RFC 3339 with milliseconds. Safe from
  * several threads. A flood is cut per kind of message (its text): the first 20 in ten seconds are written, the rest
- * counted and told once ("… 312 more"). Runs are not written here (`run` hands on to `next`). */
+ * counted, and told with the next line of that kind. Runs are not written here (`run` hands on to `next`). */
 #ifndef CARILLON_ADAPTERS_LOG_LOG_SINK_H
 #define CARILLON_ADAPTERS_LOG_LOG_SINK_H
 
