@@ -4,18 +4,32 @@
  *
  *   queued ──start──▶ running ──▶ succeeded | failed | canceled | lost        (queued ──▶ canceled, too)
  *
- * Every event is a row (core/model/run.h) with the run's next `seq`; so a run's state equals the replay of its rows by
+ * Every event of a step or attempt is a row (core/model/run.h) with the run's next `seq`, given by run_apply; those of
+ * the run itself (start, cancel, driver, end) are its run row. So a run's state equals the replay of its newest rows by
  * seq. The way of work, for the driver:
  *
- *     run_apply(run, event)            the row goes into the batch
+ *     run_apply(run, event)            the row goes into the batch: run_attempt_row, run_step_row, run->row
  *     run_effects(run, now, world)     each effect becomes an event again (attempt started, step state, end), applied
- * at once, its row into the same batch; calls are sent when the batch has committed
+ * at once in the order of the list, its row into the same batch; calls are sent when the batch has committed
+ *
+ * One list is complete: what follows from its own effects (a no-op's successors, skips, the end) stands behind them.
+ *
+ * What stands in which row:
+ *  - A successful end makes its step succeeded; there is no step row. Any other end leaves the step "settling" (still
+ *    running): run_effects answers with the next attempt, or with a step row (waiting with reason and due, failed,
+ *    ignored, unknown, canceled).
+ *  - Attempts number 1 of steps without predecessors that begin at the run's `started_at` stand in `run->row.start`
+ * (kept up to date by run_apply) and need no row of their own until they are accepted or end.
+ *  - RUN_EVENT_DRIVER may end several attempts at one seq: every attempt with `seq == run->seq` afterwards is a row to
+ *    store.
+ * More in docs/internals/run.md: failures, waiting, joins, what handles a failure.
  *
  * Invariants (asserted by run_check): terminal states never change; a step starts only when its join holds; per key at
- * most one definite end; `key_try` rises only after a definite end; n counts 1, 2, 3 …; no attempt of a step after its
- * terminal state but stale.
+ * most one definite end (not_sent and busy leave the key's effect as it was: they do not count); `key_try` rises only
+ * after a definite end; n counts 1, 2, 3 …; no attempt of a step after its terminal state but stale.
  *
- * Ownership: the run copies every text it keeps (own memory, freed by run_free); `job` is borrowed and must outlive it.
+ * Ownership: the run copies every text it keeps (own memory, freed by run_free), but not the bodies of attempts
+ * (request, response): those are the batch's. `job` is borrowed and must outlive it. Not for two threads at once.
  */
 #ifndef CARILLON_CORE_LOGIC_RUN_MACHINE_H
 #define CARILLON_CORE_LOGIC_RUN_MACHINE_H
@@ -60,6 +74,7 @@ struct run_world {
     const struct zone *(*zone)(void *context, const char *name);
     uint64_t random; /* fresh number for this call */
     void *context;
+    bool (*tls)(void *context, const char *project, const char *application); /* https? NULL: never */
 };
 
 enum run_event_kind {
@@ -86,7 +101,9 @@ struct run_event {
 enum run_effect_kind {
     EFFECT_ATTEMPT,     /* begin a call: `attempt` has step, item, n, key_try, instance */
     EFFECT_STEP,        /* record this step state */
-    EFFECT_CANCEL_CALL, /* ask the dispatcher to end this attempt */
+    EFFECT_CANCEL_CALL, /* ask the dispatcher to end this attempt; `attempt.class` says as what (canceled, or timeout of
+                           an accepted one). No call in hand (accepted): apply that end at once. It is said again until
+                           the attempt has ended */
     EFFECT_END,         /* end the run: state, reason, error_code, error_args */
     EFFECT_WAKE,        /* nothing now; ask again at `due` at the latest (one per list, the earliest) */
 };
@@ -107,8 +124,10 @@ void run_free(struct run *run);
 /* STATUS_CONFLICT: not a legal move (nothing changed); err says which. STATUS_NO_MEMORY. A late answer of an ended step
  * is legal: its attempt becomes stale. */
 enum status run_apply(struct run *run, const struct run_event *event, struct error *err) MUST_USE;
-/* Texts in effects are borrowed from the run or static, valid until the next apply. Returns the number written (<=
- * cap); when it equals cap, apply them and ask again. */
+/* Texts in effects belong to the run and stay until the next run_effects on it. Returns the number written (<= cap);
+ * when it equals cap, apply them and ask again (it never is by CANCEL_CALL and WAKE alone). cap >= 4. Waiting for an
+ * instance or a limit is looked at in every call, so ask also when the world has changed. Only calls that can be
+ * rendered are begun. */
 size_t run_effects(const struct run *run, struct moment now, const struct run_world *world, struct run_effect *ret,
                    size_t cap);
 /* Rows in any order → machine, by seq; start intent of the run row included. */
@@ -121,9 +140,11 @@ enum status run_check(const struct run *run, struct error *err) MUST_USE;
 bool run_equal(const struct run *a, const struct run *b, struct error *err);
 
 const struct run_step *run_find_step(const struct run *run, const char *name); /* NULL: none */
-/* Attempts that may still be working at an executor: started or accepted, and those ended unknown within `linger` of
- * now. */
+/* Attempts that are under way: started or accepted. */
 size_t run_calls_open(const struct run *run);
+/* Until when an executor may still be working for a call that ended unknown, timed out or canceled (its end + its
+ * timeout; a definite answer under the same key settles it). INSTANT_NONE: nothing lingers. */
+instant run_linger_until(const struct run *run, const struct run_world *world);
 instant run_deadline(const struct run *run); /* started_at (or fired_at) + job timeout */
 
 /* One call, rendered from committed inputs alone (deterministic): what goes over the wire but for the headers of the
@@ -140,7 +161,19 @@ enum status run_render(const struct run *run, const struct attempt_row *attempt,
                        struct rendered_call *ret, struct error *err) MUST_USE;
 void rendered_call_release(struct rendered_call *call);
 
-/* run.start: intent of the start steps, as JSON text, and back (for replay). */
+/* run.start: intent of the start steps, as JSON text ([{"step","instance","seq","boot","node"}]; = run->row.start). */
 void run_start_intent(const struct run *run, struct str *ret);
+
+/* Error of an attempt that RUN_EVENT_DRIVER ended. The machine knows a take-over by this text, so it is part of the
+ * rows' format. Such an end uses up no retry, and under every preset the call is repeated as the task's `repeat`
+ * allows. */
+#define RUN_ERROR_TAKEN_OVER "taken over: the scheduler that made this call is gone, its outcome is not known"
+
+/* NULL: none. */
+const struct attempt_row *run_find_attempt(const struct run *run, const char *step, int32_t item, int32_t n);
+/* The row to store after run_apply of an attempt event: the run's own (seq, stale, times) with the event's bodies. */
+void run_attempt_row(const struct run *run, const struct attempt_row *event, struct attempt_row *ret);
+/* The row to store after run_apply of a step event. Texts borrowed from the run. */
+void run_step_row(const struct run *run, const struct run_step *step, struct step_row *ret);
 
 #endif
