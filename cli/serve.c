@@ -1,0 +1,203 @@
+/* scheduler, orchestrator, admin: the server verbs of a cluster. */
+#include "cli/serve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapters/coordination/coordination_zookeeper.h"
+#include "adapters/crypto/crypto.h"
+
+#include "cli/config.h"
+
+enum exit_code serve(const struct args *args, enum exit_code (*start)(struct process *process))
+{
+    struct process *process = calloc(1, sizeof *process);
+    enum exit_code code;
+    bool again;
+    if (!process)
+        return complain(EXIT_FAILED, "out of memory");
+    code = config_load(args, &process->settings);
+    do {
+        struct settings settings = process->settings;
+        if (!code)
+            code = start(process);
+        if (!code)
+            code = process_run(process);
+        again = !code && process->restart;
+        process_end(process);
+        *process = (struct process){.settings = settings};
+    } while (again);
+    explicit_bzero(&process->settings, sizeof process->settings);
+    free(process);
+    return code;
+}
+
+enum exit_code token_create(struct store *store, const char *role, const char *name, const char *project,
+                            char *ret_token)
+{
+    struct store_op op;
+    char hash[HASH_HEX_SIZE];
+    crypto_token(ret_token);
+    crypto_sha256_hex(ret_token, strlen(ret_token), hash);
+    store_op_init(&op, STORE_TOKEN_ADD);
+    op.token_add.row = (struct token_row){.name = name,
+                                          .role = role,
+                                          .project = project,
+                                          .hash = hash,
+                                          .expires_at = INSTANT_NONE,
+                                          .created_at = INSTANT_NONE,
+                                          .last_used_at = INSTANT_NONE};
+    op.token_add.author = "command line";
+    enum status status = store_execute(store, &op);
+    enum exit_code code = status ? complain(exit_code_of_status(status), "store: %s", op.error.text) : EXIT_OK;
+    store_op_release(&op);
+    return code;
+}
+
+static bool is_cluster(const struct settings *settings, const char *role)
+{
+    if (!strncmp(settings->store.url, "mysql://", 8) && !strncmp(settings->coordination.url, "zk://", 5))
+        return true;
+    (void)complain(
+        EXIT_CONFIG,
+        "%s: set store.url to mysql://user@host:port/database and coordination.url to zk://host:port/chroot; "
+        "for one machine without them there is `carillon standalone`",
+        role);
+    return false;
+}
+
+static enum exit_code start_scheduler(struct process *process)
+{
+    if (!is_cluster(&process->settings, "scheduler"))
+        return EXIT_CONFIG;
+    enum exit_code code = process_base(process, "scheduler");
+    if (!code)
+        code = process_store(process);
+    if (!code)
+        code = process_scheduler(process, false);
+    if (!code)
+        code = process_listen(process);
+    if (!code)
+        sink_logf(process->log, LOG_INFO, "scheduler started", "node=%s listen=%s", process->node,
+                  process->settings.server.listen);
+    return code;
+}
+
+static enum exit_code start_orchestrator(struct process *process)
+{
+    if (!is_cluster(&process->settings, "orchestrator"))
+        return EXIT_CONFIG;
+    enum exit_code code = process_base(process, "orchestrator");
+    if (!code)
+        code = process_store(process);
+    if (!code)
+        code = process_orchestrator(process);
+    if (!code)
+        code = process_listen(process);
+    if (!code)
+        sink_logf(process->log, LOG_INFO, "orchestrator started", "node=%s listen=%s", process->node,
+                  process->settings.server.listen);
+    return code;
+}
+
+static enum exit_code scheduler(const struct args *args)
+{
+    return serve(args, start_scheduler);
+}
+
+static enum exit_code orchestrator(const struct args *args)
+{
+    return serve(args, start_orchestrator);
+}
+
+#define CLUSTER_EXAMPLE \
+    " --set store.url=mysql://carillon@db:3306/carillon \\\n      --set coordination.url=zk://zk1:2181,zk2:2181,zk3:2181/carillon "
+
+const struct verb verb_scheduler = {"scheduler",
+                                    "",
+                                    "run a scheduler node (ZooKeeper and MySQL)",
+                                    "  carillon scheduler" CLUSTER_EXAMPLE "--set scheduler.node_id=s1\n\n"
+                                    "The store's password comes from CARILLON_STORE_PASSWORD or store.password_file.",
+                                    server_flags,
+                                    false,
+                                    0,
+                                    0,
+                                    scheduler};
+const struct verb verb_orchestrator = {"orchestrator",
+                                       "",
+                                       "run the API and the interface of a cluster; as many as wanted",
+                                       "  carillon orchestrator" CLUSTER_EXAMPLE "--listen 0.0.0.0:8420",
+                                       server_flags,
+                                       false,
+                                       0,
+                                       0,
+                                       orchestrator};
+
+/* ---- admin
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static const struct flag admin_flags[] = {
+    {"--role", NULL, "ROLE", "viewer, operator, developer or admin (default viewer)"},
+    {"--name", NULL, "NAME", "what the token is for (default: the role)"},
+    {"--project", "-p", "NAME", "only this project (default: all)"},
+    {"--set", NULL, "KEY=VALUE", "one setting, e.g. store.url=…; may be repeated"},
+    {"--config", "-c", "FILE", "YAML file with settings"},
+    {"--data", NULL, "FOLDER", "of a standalone"},
+    {"--listen", NULL, "HOST:PORT", "not used here; accepted so that the same options serve all"},
+    {0},
+};
+
+static enum exit_code create_token(const struct args *args, struct process *process)
+{
+    static const char *const roles[] = {"viewer", "operator", "developer", "admin"};
+    const char *role = args_get(args, "--role") ? args_get(args, "--role") : "viewer";
+    const char *name = args_get(args, "--name") ? args_get(args, "--name") : role;
+    char token[TOKEN_TEXT_SIZE];
+    bool known = false;
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        known = known || !strcmp(role, roles[i]);
+    if (!known)
+        return complain(EXIT_BAD_INPUT, "--role is viewer, operator, developer or admin, not \"%.40s\"", role);
+    enum exit_code code = token_create(process->store, role, name, args_get(args, "--project"), token);
+    if (!code)
+        (void)printf("%s\n", token);
+    explicit_bzero(token, sizeof token);
+    return code;
+}
+
+static enum exit_code admin(const struct args *args)
+{
+    struct process *process = calloc(1, sizeof *process);
+    if (!process)
+        return complain(EXIT_FAILED, "out of memory");
+    if (strcmp(args->words[0], "create-token")) {
+        free(process);
+        return complain(EXIT_BAD_INPUT, "`carillon admin` knows create-token, not \"%.40s\"", args->words[0]);
+    }
+    enum exit_code code = config_load(args, &process->settings);
+    if (!code && !*process->settings.data_dir)
+        config_default_data(process->settings.data_dir, sizeof process->settings.data_dir);
+    if (!code) {
+        crypto_start();
+        code = process_store(process);
+    }
+    if (!code)
+        code = create_token(args, process);
+    if (process->store)
+        process->store->ops->close(process->store);
+    free(process);
+    return code;
+}
+
+const struct verb verb_admin = {
+    "admin",
+    "create-token",
+    "make an API token (printed once, kept only as a hash)",
+    "  carillon admin create-token --data ./data --role operator\n"
+    "  carillon admin create-token --set store.url=mysql://carillon@db:3306/carillon --role admin",
+    admin_flags,
+    false,
+    1,
+    1,
+    admin};

@@ -1,0 +1,98 @@
+/* export and delete: one definition by kind and name. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/jsonscan.h"
+
+#include "cli/client.h"
+
+static const struct flag kind_flags[] = {{"--kind", "-k", "KIND", "job (default), app, calendar or project"}, {0}};
+
+/* Path of the API for --kind and a name. */
+static bool definition_path(const struct args *args, const struct client *client, struct str *ret,
+                            enum exit_code *ret_code)
+{
+    static const char *const kinds[] = {"job", "app", "calendar"};
+    const char *kind = args_get(args, "--kind");
+    if (kind && !strcmp(kind, "project")) {
+        client_path(ret, "/projects/%s", args->words[0]);
+        return true;
+    }
+    struct full_name name;
+    *ret_code = EXIT_BAD_INPUT;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (kind && strcmp(kind, kinds[i]))
+            continue;
+        if (!full_name_split(client, args->words[0], &name))
+            return false;
+        client_path(ret, "/projects/%s/", name.project);
+        str_addf(ret, "%ss/", kinds[i]);
+        url_encode(name.name, ret);
+        return true;
+    }
+    (void)complain(EXIT_BAD_INPUT, "--kind is job, app, calendar or project, not \"%.40s\"", kind);
+    return false;
+}
+
+/* The answer without its `status`, as text: numbers of any size stay as they are. */
+static void print_definition(const struct answer_body *answer)
+{
+    struct json_walk walk = json_walk_begin(slice_of(str_text(&answer->text), answer->text.length));
+    bool first = true;
+    (void)printf("{");
+    while (json_walk_next(&walk)) {
+        if (json_string_equals(walk.key, "status"))
+            continue;
+        (void)printf("%s\n  %.*s: %.*s", first ? "" : ",", (int)walk.key.length, walk.key.bytes, (int)walk.value.length,
+                     walk.value.bytes);
+        first = false;
+    }
+    (void)printf("\n}\n");
+}
+
+static enum exit_code call_definition(const struct args *args, const char *method)
+{
+    struct client client;
+    struct str path;
+    enum exit_code code = EXIT_OK;
+    if (!client_open(args, &client, &code))
+        return code;
+    str_init(&path, 2048);
+    if (definition_path(args, &client, &path, &code)) {
+        struct answer_body answer;
+        client_call(&client, method, str_text(&path), NULL, false, &answer);
+        code = answer.code;
+        if (!code && !strcmp(method, "GET")) {
+            print_definition(&answer);
+        } else if (!code) {
+            (void)printf("deleted %s\n", args->words[0]);
+        }
+        answer_release(&answer);
+    }
+    str_release(&path);
+    return code;
+}
+
+static enum exit_code export(const struct args *args) { return call_definition(args, "GET"); }
+
+static enum exit_code delete (const struct args *args) { return call_definition(args, "DELETE"); }
+
+const struct verb verb_export = {
+    "export",
+    "NAME",
+    "print a definition as a file that `apply` takes",
+    "  carillon export shop/nightly-close > nightly-close.json\n  carillon export -k app shop/ledger",
+    kind_flags,
+    true,
+    1,
+    1,
+    export};
+const struct verb verb_delete = {"delete",
+                                 "NAME",
+                                 "remove a definition; open runs end, history stays",
+                                 "  carillon delete shop/nightly-close\n  carillon delete -k app shop/ledger",
+                                 kind_flags,
+                                 true,
+                                 1,
+                                 1,
+                                 delete};

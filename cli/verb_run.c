@@ -1,0 +1,258 @@
+/* run, enqueue, cancel, pause, resume: requests, durable before they are acknowledged. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/jsonscan.h"
+
+#include "cli/client.h"
+
+static const struct flag run_flags[] = {
+    {"--param", NULL, "K=V", "parameter; V is JSON, or text when it is none; may be repeated"},
+    {"--params", NULL, "JSON", "all parameters as a JSON object"},
+    {"--scheduled-at", NULL, "TIME", "the run's scheduled time (RFC 3339; default: the time of the request)"},
+    {"--wait", NULL, NULL, "wait for the end (at most 10 minutes); the exit code tells how the run ended"},
+    {0},
+};
+
+/* {"params":{…}} from --params and --param. False: complained. */
+static bool add_params(const struct args *args, struct str *body)
+{
+    const char *all = args_get(args, "--params"), *pair;
+    struct str object, merged;
+    struct error err;
+    bool ok = true;
+    if (all && (json_check(all, strlen(all), 64, &err) || json_type_of(slice_of(all, strlen(all))) != JSON_OBJECT))
+        return complain(EXIT_BAD_INPUT, "--params must be a JSON object such as '{\"day\":1}'"), false;
+    str_init(&object, 1 << 20);
+    str_init(&merged, 1 << 20);
+    str_add(&object, "{");
+    for (size_t i = 0; ok && (pair = args_nth(args, "--param", i)); i++) {
+        const char *equals = strchr(pair, '=');
+        if (!equals || equals == pair) {
+            ok = false;
+            (void)complain(EXIT_BAD_INPUT, "--param wants NAME=VALUE, not \"%.60s\"", pair);
+            break;
+        }
+        str_add(&object, i ? "," : "");
+        str_add_json_bytes(&object, pair, (size_t)(equals - pair));
+        str_add(&object, ":");
+        if (json_check(equals + 1, strlen(equals + 1), 64, NULL) == STATUS_OK)
+            str_add(&object, equals + 1);
+        else
+            str_add_json(&object, equals + 1);
+    }
+    str_add(&object, "}");
+    json_merge(all, str_text(&object), &merged);
+    str_addf(body, ",\"params\":%s", str_text(&merged));
+    str_release(&object);
+    str_release(&merged);
+    return ok;
+}
+
+static enum exit_code exit_of_state(const char *state)
+{
+    static const struct {
+        const char *state;
+        enum exit_code code;
+    } codes[] = {
+        {"succeeded", EXIT_OK}, {"canceled", EXIT_CANCELED}, {"queued", EXIT_TIMED_OUT}, {"running", EXIT_TIMED_OUT}};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (!strcmp(state, codes[i].state))
+            return codes[i].code;
+    return EXIT_FAILED;
+}
+
+/* Prints the items of a batch answer; the worst item decides the exit code. */
+static enum exit_code print_items(const cJSON *json, const char *done)
+{
+    enum exit_code code = EXIT_OK;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(json, "items")) {
+        const cJSON *result = cJSON_GetObjectItemCaseSensitive(item, "result"),
+                    *error = cJSON_GetObjectItemCaseSensitive(item, "error");
+        const char *key = text_of(item, "key"), *state = text_of(result, "state");
+        if (cJSON_IsObject(error)) {
+            int http = (int)number_of(error, "http");
+            code = complain(http                                         ? exit_code_of_http(http)
+                            : strstr(text_of(error, "code"), "NOTFOUND") ? EXIT_NOT_FOUND
+                                                                         : EXIT_CONFLICT,
+                            "%s: %s (%s)", key, text_of(error, "message"), text_of(error, "code"));
+            continue;
+        }
+        (void)printf("%s %s%s%s%s%s\n", done, key, *text_of(result, "run") ? ", run " : "", text_of(result, "run"),
+                     *state ? ": " : "", state);
+        if (*state)
+            code = exit_of_state(state);
+        const cJSON *will = cJSON_GetObjectItemCaseSensitive(result, "will_run");
+        if (cJSON_IsNumber(will))
+            (void)printf("  %.0f missed instant(s) will run now\n", will->valuedouble);
+    }
+    return code;
+}
+
+static enum exit_code call_verb(const struct args *args, const char *path_suffix, const char *extra, const char *done)
+{
+    struct client client;
+    struct full_name name;
+    struct answer_body answer;
+    struct str path, body;
+    enum exit_code code = EXIT_OK;
+    if (!client_open(args, &client, &code))
+        return code;
+    if (!full_name_split(&client, args->words[0], &name))
+        return EXIT_BAD_INPUT;
+    str_init(&path, 2048);
+    str_init(&body, 2 << 20);
+    client_path(&path, "/projects/%s", name.project);
+    str_add(&path, path_suffix);
+    str_add(&body, "{\"names\":[");
+    str_add_json(&body, name.name);
+    str_addf(&body, "]%s", extra);
+    bool starts = strstr(path_suffix, "run") || strstr(path_suffix, "enqueue"), ok = !starts || add_params(args, &body);
+    if (starts && args_get(args, "--scheduled-at")) {
+        str_add(&body, ",\"scheduled_at\":");
+        str_add_json(&body, args_get(args, "--scheduled-at"));
+    }
+    str_add(&body, "}");
+    if (ok) {
+        client_call(&client, "POST", str_text(&path), str_text(&body), false, &answer);
+        code = answer.code;
+        if (client.json && answer.status)
+            print_raw(&answer);
+        if (!code && !client.json)
+            code = print_items(answer.json, done);
+        answer_release(&answer);
+    }
+    str_release(&path);
+    str_release(&body);
+    return ok ? code : EXIT_BAD_INPUT;
+}
+
+static enum exit_code run(const struct args *args)
+{
+    return call_verb(args, args_get(args, "--wait") ? "/jobs:run?wait=10m" : "/jobs:run", "", "ran");
+}
+
+static enum exit_code enqueue(const struct args *args)
+{
+    return call_verb(args, "/jobs:enqueue", "", "enqueued");
+}
+
+static enum exit_code pause_or_resume(const struct args *args, const char *verb, const char *extra, const char *done)
+{
+    const char *trigger = args_get(args, "--trigger");
+    struct client client;
+    struct full_name name;
+    struct answer_body answer;
+    struct str path, body;
+    enum exit_code code = EXIT_OK;
+    char suffix[64];
+    if (!trigger) {
+        (void)snprintf(suffix, sizeof suffix, "/jobs:%s", verb);
+        return call_verb(args, suffix, extra, done);
+    }
+    if (!client_open(args, &client, &code))
+        return code;
+    if (!full_name_split(&client, args->words[0], &name))
+        return EXIT_BAD_INPUT;
+    str_init(&path, 2048);
+    str_init(&body, 4096);
+    client_path(&path, "/projects/%s/triggers:", name.project);
+    str_add(&path, verb);
+    str_add(&body, "{\"keys\":[{\"job\":");
+    str_add_json(&body, name.name);
+    str_add(&body, ",\"trigger\":");
+    str_add_json(&body, trigger);
+    str_addf(&body, "}]%s}", extra);
+    client_call(&client, "POST", str_text(&path), str_text(&body), false, &answer);
+    code = answer.code;
+    if (client.json && answer.status)
+        print_raw(&answer);
+    else if (!code)
+        code = print_items(answer.json, done);
+    answer_release(&answer);
+    str_release(&path);
+    str_release(&body);
+    return code;
+}
+
+static enum exit_code pause_job(const struct args *args)
+{
+    return pause_or_resume(args, "pause", "", "paused");
+}
+
+static enum exit_code resume_job(const struct args *args)
+{
+    return pause_or_resume(args, "resume", args_get(args, "--skip-missed") ? ",\"skip_missed\":true" : "", "resumed");
+}
+
+static enum exit_code cancel(const struct args *args)
+{
+    struct client client;
+    struct answer_body answer;
+    struct str path, body;
+    enum exit_code code = EXIT_OK;
+    if (!client_open(args, &client, &code))
+        return code;
+    str_init(&path, 2048);
+    str_init(&body, 64 * 1024);
+    client_path(&path, "/projects/%s/runs:cancel", client.project);
+    str_add(&body, "{\"ids\":[");
+    for (size_t i = 0; i < args->word_count; i++) {
+        str_add(&body, i ? "," : "");
+        str_add_json(&body, args->words[i]);
+    }
+    str_add(&body, "]}");
+    client_call(&client, "POST", str_text(&path), str_text(&body), false, &answer);
+    code = answer.code;
+    if (client.json && answer.status)
+        print_raw(&answer);
+    else if (!code)
+        code = print_items(answer.json, "cancel asked for");
+    answer_release(&answer);
+    str_release(&path);
+    str_release(&body);
+    return code;
+}
+
+static const struct flag pause_flags[] = {{"--trigger", NULL, "NAME", "only this trigger"}, {0}};
+static const struct flag resume_flags[] = {{"--trigger", NULL, "NAME", "only this trigger"},
+                                           {"--skip-missed", NULL, NULL, "fire nothing of what was missed meanwhile"},
+                                           {0}};
+
+const struct verb verb_run = {
+    "run",
+    "PROJECT/JOB",
+    "run a job now",
+    "  carillon run shop/nightly-close --param day=\"20261130\" --wait\n\n"
+    "Works while the job is paused. With --wait the exit code is 0 succeeded, 1 failed or lost, 6 still running, 7 canceled.",
+    run_flags,
+    true,
+    1,
+    1,
+    run};
+const struct verb verb_enqueue = {"enqueue",
+                                  "PROJECT/JOB",
+                                  "queue a run; accepted even while every scheduler is down",
+                                  "  carillon enqueue shop/nightly-close --params '{\"day\":\"20261130\"}'",
+                                  run_flags,
+                                  true,
+                                  1,
+                                  1,
+                                  enqueue};
+const struct verb verb_cancel = {
+    "cancel", "RUN…", "cancel runs by id", "  carillon cancel -p shop 5850000000000000001", no_flags, true, 1,
+    ARGS_MAX, cancel};
+const struct verb verb_pause = {
+    "pause", "PROJECT/JOB", "hold a job's triggers (or one); running work goes on", NULL, pause_flags, true, 1,
+    1,       pause_job};
+const struct verb verb_resume = {"resume",
+                                 "PROJECT/JOB",
+                                 "let them fire again; what was missed follows the misfire policy",
+                                 NULL,
+                                 resume_flags,
+                                 true,
+                                 1,
+                                 1,
+                                 resume_job};
