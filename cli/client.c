@@ -34,20 +34,26 @@ static bool context_path(char *ret, size_t size, bool make_folder)
     return true;
 }
 
+static bool refuse(struct error *err, const char *reason)
+{
+    (void)error_set(err, STATUS_UNAVAILABLE, "cannot write the context file: %s", reason);
+    return false;
+}
+
 bool context_write(const char *url, const char *token, struct error *err)
 {
     char path[600], fresh[640];
     if (!context_path(path, sizeof path, true))
-        return error_set(err, STATUS_INVALID, "the path of the context file is too long"), false;
+        return refuse(err, "its path is too long");
     (void)snprintf(fresh, sizeof fresh, "%s.%ld", path, (long)getpid());
     int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return error_set(err, STATUS_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno)), false;
+        return refuse(err, strerror(errno));
     bool ok = dprintf(fd, "%s\n%s\n", url, token) > 0;
     ok = close(fd) == 0 && ok && rename(fresh, path) == 0;
     if (!ok)
-        (void)error_set(err, STATUS_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
-    return ok;
+        return refuse(err, strerror(errno));
+    return true;
 }
 
 static void context_read(char *url, size_t url_size, char *token, size_t token_size)

@@ -88,7 +88,7 @@ int main(int argc, char **argv)
     struct error err;
     if (argc < 2) {
         print_help(stderr);
-        return EXIT_BAD_INPUT;
+        return (int)EXIT_BAD_INPUT;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         print_help(stdout);
@@ -96,16 +96,16 @@ int main(int argc, char **argv)
     }
     const struct verb *verb = find_verb(!strcmp(argv[1], "--version") ? "version" : argv[1]);
     if (!verb)
-        return complain(EXIT_BAD_INPUT, "there is no verb \"%.40s\"; `carillon --help` lists them", argv[1]);
+        return (int)complain(EXIT_BAD_INPUT, "there is no verb \"%.40s\"; `carillon --help` lists them", argv[1]);
     const struct flag *const tables[] = {verb->flags, help_flags, verb->client ? client_flags : NULL, NULL};
     if (args_parse(tables, argc - 2, argv + 2, &args, &err))
-        return complain(EXIT_BAD_INPUT, "%s: %s", verb->name, err.text);
+        return (int)complain(EXIT_BAD_INPUT, "%s: %s", verb->name, err.text);
     if (args_get(&args, "--help")) {
         print_verb_help(verb);
         return EXIT_OK;
     }
     if (args.word_count < verb->min_words || args.word_count > verb->max_words)
-        return complain(EXIT_BAD_INPUT, "usage: carillon %s %s; `carillon %s --help` tells more", verb->name,
-                        verb->words, verb->name);
+        return (int)complain(EXIT_BAD_INPUT, "usage: carillon %s %s; `carillon %s --help` tells more", verb->name,
+                             verb->words, verb->name);
     return (int)verb->run(&args);
 }

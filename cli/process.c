@@ -241,7 +241,6 @@ static enum exit_code open_coordination(struct process *process)
     struct coordination_zookeeper_options options = {.url = settings->coordination.url,
                                                      .session_timeout = settings->coordination.session_timeout,
                                                      .cluster_id = process->cluster.id,
-                                                     .generation = process->cluster.generation,
                                                      .cluster_known = cluster_was_used(process->store),
                                                      .auth = auth,
                                                      .sink = process->log};

@@ -8,7 +8,7 @@
 
 static bool read_token(char *ret, size_t size)
 {
-    struct termios old, quiet;
+    struct termios old = {0}, quiet;
     bool terminal = isatty(STDIN_FILENO) && !tcgetattr(STDIN_FILENO, &old);
     if (terminal) {
         quiet = old;

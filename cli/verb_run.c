@@ -22,8 +22,10 @@ static bool add_params(const struct args *args, struct str *body)
     struct str object, merged;
     struct error err;
     bool ok = true;
-    if (all && (json_check(all, strlen(all), 64, &err) || json_type_of(slice_of(all, strlen(all))) != JSON_OBJECT))
-        return complain(EXIT_BAD_INPUT, "--params must be a JSON object such as '{\"day\":1}'"), false;
+    if (all && (json_check(all, strlen(all), 64, &err) || json_type_of(slice_of(all, strlen(all))) != JSON_OBJECT)) {
+        (void)complain(EXIT_BAD_INPUT, "--params must be a JSON object such as '{\"day\":1}'");
+        return false;
+    }
     str_init(&object, 1 << 20);
     str_init(&merged, 1 << 20);
     str_add(&object, "{");
