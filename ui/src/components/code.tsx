@@ -1,0 +1,41 @@
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Button } from './basics';
+
+/** Text as it is, to read and to copy. Focusable, so that it scrolls by keyboard. */
+export function Code({ text, label, limit }: { text: string; label: string; limit?: number }) {
+  const { t } = useTranslation();
+  const [all, setAll] = useState(false);
+  const cut = limit !== undefined && !all && text.length > limit;
+  return (
+    <div className="code">
+      <CopyButton text={text} />
+      <pre tabIndex={0} role="region" aria-label={label}>
+        {cut ? `${text.slice(0, limit)}…` : text}
+      </pre>
+      {cut && (
+        <Button small look="ghost" onClick={() => setAll(true)}>
+          {t('code.all', { n: text.length })}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+export function CopyButton({ text }: { text: string }) {
+  const { t } = useTranslation();
+  const [done, setDone] = useState(false);
+  const copy = (): void => {
+    // Without a secure context there is no clipboard; the text can still be selected.
+    void navigator.clipboard?.writeText(text).then(() => {
+      setDone(true);
+      setTimeout(() => setDone(false), 1_500);
+    });
+  };
+  if (typeof navigator === 'undefined' || !navigator.clipboard) return null;
+  return (
+    <Button small look="ghost" icon={done ? 'good' : 'copy'} iconOnly className="copy" onClick={copy}>
+      {done ? t('code.copied') : t('code.copy')}
+    </Button>
+  );
+}

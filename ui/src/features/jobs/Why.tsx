@@ -1,0 +1,83 @@
+import { useTranslation } from 'react-i18next';
+import { Link } from 'wouter';
+import { useExplain } from '../../api/queries';
+import { paths } from '../../app/paths';
+import { Answer } from '../../components/answer';
+import { Card, Facts } from '../../components/basics';
+import { State } from '../../components/state';
+import { Ago } from '../../components/time';
+import { useWord } from '../../components/words';
+
+/** Why does it wait, why does it not fire, who is in charge: what `carillon explain` says. */
+export function Why({ project, job }: { project: string; job: string }) {
+  const { t } = useTranslation();
+  const word = useWord();
+  const query = useExplain(project, job);
+  return (
+    <Card title={t('why.title')}>
+      <Answer query={query} rows={2}>
+        {(explain) => {
+          const waiting = explain.waiting ?? [];
+          const held = (explain.triggers ?? []).filter((trigger) => trigger.reason || ['error', 'blocked', 'paused', 'complete'].includes(trigger.state));
+          return (
+            <>
+              <Facts
+                items={[
+                  [
+                    t('why.owner'),
+                    explain.owner?.node ? (
+                      <>
+                        <strong className="mono">{explain.owner.node}</strong>
+                        {explain.owner.since && (
+                          <>
+                            {' · '}
+                            {t('why.since')} <Ago value={explain.owner.since} />
+                          </>
+                        )}
+                      </>
+                    ) : (
+                      t('why.noowner')
+                    ),
+                  ],
+                  [t('why.slot'), explain.owner?.slot !== undefined && explain.owner.slot !== null && <span className="mono">{String(explain.owner.slot)}</span>],
+                ]}
+              />
+              {explain.state === 'paused' && <p className="reason">{t('why.paused')}</p>}
+              {explain.state === 'suspended' && <p className="reason">{t('why.suspended')}</p>}
+              {held.length > 0 && (
+                <ul className="reasons">
+                  {held.map((trigger) => (
+                    <li key={trigger.name}>
+                      <strong>{trigger.name}</strong> <State state={trigger.state} quiet />
+                      {trigger.reason && <span>{word('reason', trigger.reason)}</span>}
+                    </li>
+                  ))}
+                </ul>
+              )}
+              {waiting.length > 0 && (
+                <>
+                  <h3 className="sub">{t('why.waiting')}</h3>
+                  <ul className="reasons">
+                    {waiting.map((item, index) => (
+                      <li key={index}>
+                        {item.run && <Link href={paths.run(project, item.run)}>{item.run}</Link>}
+                        {item.step && <strong>{item.step}</strong>}
+                        <span>{item.reason ? word('reason', item.reason) : ''}</span>
+                        {item.since && (
+                          <span className="muted">
+                            <Ago value={item.since} />
+                          </span>
+                        )}
+                      </li>
+                    ))}
+                  </ul>
+                </>
+              )}
+              {waiting.length === 0 && held.length === 0 && explain.state === 'active' && <p className="muted">{t('why.nothing')}</p>}
+            </>
+          );
+        }}
+      </Answer>
+    </Card>
+  );
+}

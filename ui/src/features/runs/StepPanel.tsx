@@ -1,0 +1,108 @@
+// One step of a run: its state, and every call that was made for it, with both bodies.
+import { useEffect, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { Attempt, RunStep } from '../../api/types';
+import { prettyText, textOfValue } from '../../app/jsontext';
+import { stringify } from '../../app/lossless';
+import { Facts } from '../../components/basics';
+import { Code } from '../../components/code';
+import { CallClass, State } from '../../components/state';
+import { Span, Time } from '../../components/time';
+import type { GraphStep } from '../graph/model';
+import { useWord } from '../../components/words';
+
+const BODY_LIMIT = 8_000; // characters before "show all"
+
+export function StepPanel({ step, run, recorded, chosen }: { step: GraphStep; run: RunStep; recorded: boolean; chosen: boolean }) {
+  const { t } = useTranslation();
+  const word = useWord();
+  const attempts = run.attempts ?? [];
+  const last = attempts[attempts.length - 1];
+  const wantsOpen = chosen || run.state === 'failed' || run.state === 'unknown';
+  const [open, setOpen] = useState(wantsOpen);
+  useEffect(() => {
+    if (wantsOpen) setOpen(true);
+  }, [wantsOpen]);
+  return (
+    <details className={`step${chosen ? ' chosen' : ''}`} id={`step-${step.name}`} tabIndex={-1} open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <span className="step-name">{step.name}</span>
+        <State state={run.state} quiet />
+        <span className="step-calls muted mono">{step.calls}</span>
+        <span className="step-end">
+          {attempts.length > 0 && <span className="muted">{t('step.attempts', { count: attempts.length })}</span>}
+          {attempts[0] && <Span from={attempts[0].started_at} to={last?.ended_at} live={last?.state !== 'ended'} />}
+        </span>
+      </summary>
+      <div className="step-body">
+        {run.reason && <p className="reason">{word('reason', run.reason)}</p>}
+        {step.after.length > 0 && (
+          <p className="muted small">{t('graph.after', { steps: step.after.map((edge) => edge.from).join(', ') })}</p>
+        )}
+        {attempts.length === 0 && <p className="muted">{t(recorded ? 'step.nocalls' : 'step.norow')}</p>}
+        {attempts.map((attempt) => (
+          <AttemptView key={`${attempt.item ?? 0}.${attempt.n}`} attempt={attempt} alone={attempts.length === 1} newest={attempt === last} />
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function AttemptView({ attempt, alone, newest }: { attempt: Attempt; alone: boolean; newest: boolean }) {
+  const { t } = useTranslation();
+  const text = (value: unknown): string => prettyText(textOfValue(value, stringify));
+  const request = text(attempt.request);
+  const response = text(attempt.response);
+  const ended = attempt.state === 'ended' || Boolean(attempt.ended_at);
+  const head = (
+    <>
+      <strong>{t('attempt.title', { n: attempt.n })}</strong>
+      {ended ? <CallClass value={attempt.class} /> : <State state={attempt.state} quiet />}
+      {Boolean(attempt.http_status) && <span className="mono">HTTP {attempt.http_status}</span>}
+      <span className="mono muted">{attempt.instance}</span>
+      <Span from={attempt.started_at} to={attempt.ended_at} live={!ended} />
+      {attempt.stale && <span className="badge quiet tone-odd">{t('attempt.stale')}</span>}
+    </>
+  );
+  const body = (
+    <>
+      {attempt.error && <p className="reason bad">{attempt.error}</p>}
+      <Facts
+        items={[
+          [t('attempt.started'), <Time value={attempt.started_at} />],
+          [t('attempt.ended'), attempt.ended_at && <Time value={attempt.ended_at} />],
+          [t('attempt.key'), attempt.idempotency_key && <code className="break">{attempt.idempotency_key}</code>],
+          [t('attempt.try'), attempt.try !== undefined && String(attempt.try)],
+          [t('attempt.scheduler'), attempt.scheduler && <span className="mono">{attempt.scheduler}</span>],
+          [t('attempt.epoch'), attempt.epoch !== undefined && attempt.epoch !== null && <span className="mono">{String(attempt.epoch)}</span>],
+          [t('attempt.bytes'), attempt.bytes_sent !== undefined && attempt.bytes_sent !== null && String(attempt.bytes_sent)],
+          [t('attempt.reused'), attempt.reused_connection !== undefined && attempt.reused_connection !== null && t(attempt.reused_connection ? 'word.yes' : 'word.no')],
+        ]}
+      />
+      <div className="bodies">
+        <div>
+          <h4>{t('attempt.request')}</h4>
+          {request ? <Code text={request} label={t('attempt.request')} limit={BODY_LIMIT} /> : <p className="muted">{t('attempt.nobody')}</p>}
+        </div>
+        <div>
+          <h4>{t('attempt.response')}</h4>
+          {response ? <Code text={response} label={t('attempt.response')} limit={BODY_LIMIT} /> : <p className="muted">{ended ? t('attempt.nobody') : t('attempt.notyet')}</p>}
+        </div>
+      </div>
+    </>
+  );
+  if (alone) {
+    return (
+      <div className="attempt">
+        <div className="attempt-head">{head}</div>
+        {body}
+      </div>
+    );
+  }
+  return (
+    <details className="attempt" open={newest || undefined}>
+      <summary className="attempt-head">{head}</summary>
+      {body}
+    </details>
+  );
+}
