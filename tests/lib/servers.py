@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Private ZooKeeper and MariaDB in a temporary folder on free ports, for tests; ended when the `with` block or the command ends.
+
+    servers.py -- COMMAND…     runs the command with CARILLON_TEST_ZOOKEEPER, CARILLON_TEST_MYSQL_URL, CARILLON_TEST_MYSQL_PASSWORD set
+"""
+import contextlib
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def wait_port(port, process, what, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise RuntimeError(f"{what} ended at once with {process.returncode}")
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 0.2):
+            return
+        time.sleep(0.1)
+    raise RuntimeError(f"{what} does not listen on port {port}")
+
+
+def end(process, seconds=20):
+    if process and process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+class MariaDB:
+    """A private server; user carillon with a random password may do all on databases named carillon…"""
+
+    def __init__(self, folder, port=None):
+        self.folder, self.port = folder, port or free_port()
+        self.password = secrets.token_hex(12)
+        self.process = None
+        self.data = os.path.join(folder, "mariadb")
+        self.socket = os.path.join(folder, "mariadb.sock")
+        os.makedirs(self.data)
+        self.user = ["--user=root"] if os.getuid() == 0 else []
+        subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={self.data}", "--auth-root-authentication-method=normal",
+                        "--skip-test-db", *self.user], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+        self.start()
+        self.sql(f"CREATE USER 'carillon'@'%' IDENTIFIED BY '{self.password}'; GRANT ALL ON `carillon%`.* TO 'carillon'@'%'; "
+                 "GRANT PROCESS, CONNECTION ADMIN ON *.* TO 'carillon'@'%'")
+
+    def start(self):
+        server = shutil.which("mariadbd") or "/usr/sbin/mariadbd"
+        with open(os.path.join(self.folder, "mariadb.log"), "ab") as log:
+            self.process = subprocess.Popen(
+                [server, "--no-defaults", f"--datadir={self.data}", f"--socket={self.socket}", f"--port={self.port}",
+                 "--bind-address=127.0.0.1", f"--pid-file={self.folder}/mariadb.pid", "--innodb-buffer-pool-size=256M",
+                 "--innodb-log-file-size=128M", "--max-connections=300", "--skip-name-resolve", *self.user], stdout=log, stderr=log)
+        wait_port(self.port, self.process, "MariaDB")
+
+    def sql(self, text):
+        return subprocess.run(["mariadb", "--no-defaults", f"--socket={self.socket}", "-uroot", "-N", "-e", text], check=True,
+                              capture_output=True, text=True).stdout
+
+    def database(self, name):
+        self.sql(f"DROP DATABASE IF EXISTS `{name}`; CREATE DATABASE `{name}` CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
+        return f"mysql://carillon@127.0.0.1:{self.port}/{name}"
+
+    def stop(self):
+        end(self.process)
+
+
+class ZooKeeper:
+    """A private single server."""
+
+    def __init__(self, folder, port=None):
+        self.folder, self.port = folder, port or free_port()
+        self.process = None
+        self.config = os.path.join(folder, "zoo.cfg")
+        data = os.path.join(folder, "zookeeper")
+        os.makedirs(data)
+        with open(self.config, "w", encoding="utf-8") as f:
+            f.write(f"tickTime=500\ndataDir={data}\nclientPort={self.port}\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n"
+                    "minSessionTimeout=1000\nmaxSessionTimeout=60000\nmaxClientCnxns=0\n4lw.commands.whitelist=ruok,srvr\n")
+        self.start()
+
+    @staticmethod
+    def classpath():
+        jars = ["/usr/share/java/zookeeper.jar", "/etc/zookeeper/conf"]
+        for name in ("netty-handler", "netty-common", "netty-buffer", "netty-transport", "netty-codec", "netty-resolver",
+                     "netty-transport-native-epoll", "netty-transport-native-unix-common", "slf4j-api", "slf4j-log4j12", "slf4j-simple", "log4j-1.2",
+                     "reload4j", "zookeeper-jute", "commons-cli", "audience-annotations", "metrics-core", "snappy-java", "jackson-databind",
+                     "jackson-core", "jackson-annotations", "javax.servlet-api", "jetty9-server", "netty"):
+            jars += [f"/usr/share/java/{name}.jar"]
+        return ":".join(j for j in jars if os.path.exists(j))
+
+    def start(self):
+        with open(os.path.join(self.folder, "zookeeper.log"), "ab") as log:
+            self.process = subprocess.Popen(
+                ["java", "-Xmx256m", "-cp", self.classpath(), "org.apache.zookeeper.server.quorum.QuorumPeerMain", self.config],
+                stdout=log, stderr=log)
+        wait_port(self.port, self.process, "ZooKeeper")
+
+    def stop(self):
+        end(self.process)
+
+
+@contextlib.contextmanager
+def servers(zookeeper=True, mariadb=True):
+    folder = tempfile.mkdtemp(prefix="carillon-servers-")
+    started = []
+    try:
+        db = zk = None
+        if mariadb:
+            db = MariaDB(folder)
+            started.append(db)
+        if zookeeper:
+            zk = ZooKeeper(folder)
+            started.append(zk)
+        yield db, zk
+    finally:
+        for server in reversed(started):
+            server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    if len(sys.argv) < 3 or sys.argv[1] != "--":
+        sys.exit(__doc__)
+    with servers() as (db, zk):
+        env = dict(os.environ, CARILLON_TEST_ZOOKEEPER=f"127.0.0.1:{zk.port}", CARILLON_TEST_MYSQL_URL=db.database("carillon_test"),
+                   CARILLON_TEST_MYSQL_PASSWORD=db.password)
+        sys.exit(subprocess.run(sys.argv[2:], env=env, check=False).returncode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""The same main job on real ZooKeeper and MariaDB, in separate processes."""
+import subprocess
+import time
+import uuid
+
+import pytest
+
+from harness import BINARY, Api, Process, check_ledger, every, millis, until
+
+
+@pytest.fixture
+def cluster(services):
+    db, zk = services
+    name = "carillon_" + uuid.uuid4().hex[:8]
+    settings = ["--set", f"store.url={db.database(name)}", "--set", f"coordination.url=zk://127.0.0.1:{zk.port}/{name}",
+                "--set", "coordination.session_timeout=2s", "--set", "dispatch.allow=127.0.0.0/8"]
+    env = {"CARILLON_STORE_PASSWORD": db.password}
+    processes = []
+
+    class Cluster:
+        def __init__(self):
+            out = subprocess.run([BINARY, "admin", "create-token", *settings, "--role", "admin"], check=True, capture_output=True, text=True,
+                                 env={**__import__("os").environ, **env})
+            self.token = out.stdout.strip()
+            self.orchestrator = Process("orchestrator", *settings, env=env)
+            processes.append(self.orchestrator)
+            self.orchestrator.start()
+            self.api = Api(self.orchestrator.url, self.token)
+
+        def scheduler(self, node):
+            process = Process("scheduler", *settings, "--set", f"scheduler.node_id={node}", env=env)
+            processes.append(process)
+            return process.start("/readyz", 30)
+
+    yield Cluster()
+    for process in processes:
+        process.kill()
+
+
+def test_fires_and_fails_over(cluster, executor):
+    one, two = cluster.scheduler("s1"), cluster.scheduler("s2")
+    api = cluster.api
+    for n in range(8):
+        api.job(f"tick{n}", [{"step": "a", "url": f"http://{executor.address}/t{n}"}, {"step": "b", "url": f"http://{executor.address}/u{n}",
+                                                                                      "after": ["a"]}],
+                [{"name": "t", "every": "500ms", "align": True, "misfire": "all"}], overlap="allow", max_parallel=1000)
+    until(lambda: all(len(executor.of(f"/u{n}")) > 3 for n in range(8)), 30, "eight jobs to run")
+    owners = {j["owner_node"] for j in api.get("/projects/default/jobs")["items"]}
+    assert owners <= {"s1", "s2"} and None not in owners
+    one.kill()
+    killed = time.time()
+    counts = [len(executor.of(f"/t{n}")) for n in range(8)]
+    until(lambda: all(len(executor.of(f"/t{n}")) > counts[n] + 2 for n in range(8)), 20, "the survivor to take over")
+    assert time.time() - killed < 12
+    for n in range(8):
+        api.post("/projects/default/jobs:pause", {"names": [f"tick{n}"]})
+    time.sleep(1)
+    until(lambda: api.get("/projects/default/runs?state=queued,running&limit=1")["total"] == 0, 60, "all runs to end")
+    for n in range(8):
+        items = api.all(f"/projects/default/ledger?job=tick{n}")
+        runs = [i for i in items if i["outcome"] == "run"]
+        first, last = millis(items[0]["scheduled_at"]), max(millis(i["scheduled_at"]) for i in runs)
+        check_ledger([i for i in items if millis(i["scheduled_at"]) <= last], [("t", at) for at in every(0, 500, first, last + 1)])
+        ids = {i["run"] for i in runs}
+        for path in (f"/t{n}", f"/u{n}"):
+            keys = [c["key"] for c in executor.of(path)]
+            assert {k.split(".")[0] for k in keys} == ids and len(set(keys)) == len(ids)
+    assert two.stop(30) == 0
+
+
+def test_a_second_process_with_a_live_id_is_refused(cluster):
+    cluster.scheduler("twin")
+    with pytest.raises(AssertionError):
+        cluster.scheduler("twin")
+
+
+def test_enqueued_while_no_scheduler_runs(cluster, executor):
+    cluster.api.job("later", [{"step": "a", "url": f"http://{executor.address}/later"}])
+    run = cluster.api.enqueue("later")
+    assert cluster.api.run(run)["state"] == "queued"
+    cluster.scheduler("s1")
+    assert cluster.api.ended(run, 30)["state"] == "succeeded"
