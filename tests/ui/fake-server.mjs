@@ -54,7 +54,7 @@ const scheduleOf = (trigger) => ['cron', 'every', 'delay', 'at'].filter((kind) =
 // ---- jobs and runs ----------------------------------------------------------------------------------------------------
 export function createFake({ token = randomBytes(16).toString('hex') } = {}) {
   const projects = new Map();
-  let lastRun = 18_270_000_000_000_000;
+  let lastRun = 18_270_000_000_000_000n;
   let stopped = false;
 
   const projectOf = (name) => {

@@ -106,7 +106,7 @@ export default function GraphCanvas({ steps, states, live, narrow, selected, onS
         };
       }),
   );
-  const height = Math.min(560, Math.max(180, layout.height + 24));
+  const height = Math.min(560, Math.max(190, layout.height + 60));
 
   return (
     <div className="canvas" style={{ height }}>
@@ -116,7 +116,7 @@ export default function GraphCanvas({ steps, states, live, narrow, selected, onS
         edges={edges}
         nodeTypes={nodeTypes}
         fitView
-        fitViewOptions={{ padding: 0.06, maxZoom: 1 }}
+        fitViewOptions={{ padding: { top: '14px', right: '14px', bottom: '44px', left: '14px' }, maxZoom: 1 }}
         minZoom={0.15}
         maxZoom={1.6}
         nodesDraggable={false}
@@ -136,7 +136,7 @@ export default function GraphCanvas({ steps, states, live, narrow, selected, onS
         }}
       >
         <Background variant={BackgroundVariant.Dots} gap={18} size={1} />
-        <Controls showInteractive={false} />
+        <Controls showInteractive={false} orientation="horizontal" />
       </ReactFlow>
     </div>
   );

@@ -66,7 +66,7 @@ function Trigger({ trigger, spec, busy, onPause }: { trigger: TriggerStatus; spe
       {trigger.kind === 'cron' && trigger.schedule && hasNumericQuartzWeekday(trigger.schedule) && <p className="hint">{t('triggers.weekday')}</p>}
       {next.length > 0 ? (
         <ol className="next" aria-label={t('triggers.next')}>
-          {next.slice(0, 5).map((instant) => (
+          {next.slice(0, otherZone ? 3 : 5).map((instant) => (
             <li key={instant}>
               <Time value={instant} />
               <span className="muted">
