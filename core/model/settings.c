@@ -5,6 +5,7 @@
 
 #include "core/base/duration.h"
 #include "core/base/utf8.h"
+#include "core/model/hint.h"
 #include "core/model/limits.h"
 
 #define AT(member) offsetof(struct settings, member)
@@ -302,44 +303,13 @@ void settings_defaults(struct settings *settings)
         (void)set(settings, &table[i], table[i].fallback, NULL); /* a test sets every default */
 }
 
-/* Number of characters to change, insert or remove to make one short text of another. */
-static size_t distance(const char *a, const char *b)
-{
-    enum { MAX = 48 };
-    size_t row[MAX + 1], la = strlen(a), lb = strlen(b);
-    if (la > MAX || lb > MAX)
-        return MAX;
-    for (size_t j = 0; j <= lb; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= la; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= lb; j++) {
-            size_t least = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < least)
-                least = row[j] + 1;
-            if (row[j - 1] + 1 < least)
-                least = row[j - 1] + 1;
-            row[j] = least;
-        }
-    }
-    return row[lb];
-}
-
 static enum status refuse_key(const char *key, struct error *err)
 {
-    const char *near = NULL;
-    size_t best = 4;
-    for (size_t i = 0; i < SETTINGS; i++) {
-        size_t d = distance(key, table[i].key);
-        if (d < best) {
-            best = d;
-            near = table[i].key;
-        }
-    }
-    if (near)
-        return error_set(err, STATUS_INVALID, "setting %.100s: no such setting; did you mean %s?", key, near);
+    struct hint hint = hint_begin(key);
+    for (size_t i = 0; i < SETTINGS; i++)
+        hint_offer(&hint, table[i].key);
+    if (hint.near)
+        return error_set(err, STATUS_INVALID, "setting %.100s: no such setting; did you mean %s?", key, hint.near);
     return error_set(err, STATUS_INVALID, "setting %.100s: no such setting; `carillon config` lists them", key);
 }
 
@@ -373,10 +343,6 @@ static enum status check_urls(const struct settings *s, struct error *err)
         return error_set(err, STATUS_INVALID,
                          "setting store.url: holds a password; put it into store.password_file or the environment "
                          "variable CARILLON_STORE_PASSWORD");
-    if (mysql && !zookeeper)
-        return error_set(err, STATUS_INVALID,
-                         "setting coordination.url: local: does not go with the shared store of store.url; several "
-                         "schedulers would run every job. Set coordination.url to zk://…");
     if (s->server.public_url[0] && !begins(s->server.public_url, "http://") &&
         !begins(s->server.public_url, "https://"))
         return error_set(err, STATUS_INVALID,
