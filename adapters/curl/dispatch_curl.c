@@ -1,0 +1,342 @@
+#include "adapters/curl/dispatch_curl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <curl/curl.h>
+
+#include "adapters/curl/addresses.h"
+#include "adapters/curl/multi_set.h"
+#include "adapters/curl/transfer.h"
+#include "adapters/loop/loop.h"
+#include "core/base/mem.h"
+#include "core/model/job.h"
+
+#define IN_FLIGHT_DEFAULT 4096
+#define QUEUE_DEFAULT 65536
+#define BODY_BYTES_MAX ((size_t)256 << 20) /* answers under way, all together */
+#define QUEUE_SWEEP SPAN_SECOND
+
+/* queued ──▶ running ──▶ finished ──▶ done is called, the ticket is gone. cancel moves the first two to finished. */
+enum ticket_state { TICKET_QUEUED, TICKET_RUNNING, TICKET_FINISHED };
+
+/* One call under way; call->adapter points here. */
+struct ticket {
+    struct ticket *next, *previous; /* in the list of its state */
+    struct dispatch_call *call;
+    struct transfer *transfer; /* running */
+    enum ticket_state state;
+    mono deadline; /* queued: when the attempt's time is over */
+};
+
+struct ticket_list {
+    struct ticket *first, *last;
+    size_t count;
+};
+
+struct dispatch_curl {
+    struct dispatch dispatch; /* first: the face */
+    struct loop *loop;
+    char *user_agent, *ca_file;
+    struct address_rules *rules;
+    struct transfer_context shared;
+    struct multi_set *multis;
+    struct transfer *idle; /* handles for reuse */
+    struct ticket_list queued, running, finished;
+    size_t running_max, queued_max;
+    bool closing;
+    struct loop_notice *notice; /* something is in `finished` */
+    struct loop_timer *sweep;   /* runs while something is queued */
+    bool sweeping;
+};
+
+static void list_append(struct ticket_list *list, struct ticket *ticket)
+{
+    ticket->next = NULL;
+    ticket->previous = list->last;
+    if (list->last)
+        list->last->next = ticket;
+    else
+        list->first = ticket;
+    list->last = ticket;
+    list->count++;
+}
+
+static void list_remove(struct ticket_list *list, struct ticket *ticket)
+{
+    if (ticket->previous)
+        ticket->previous->next = ticket->next;
+    else
+        list->first = ticket->next;
+    if (ticket->next)
+        ticket->next->previous = ticket->previous;
+    else
+        list->last = ticket->previous;
+    list->count--;
+}
+
+static void ticket_finish(struct dispatch_curl *d, struct ticket *ticket)
+{
+    ticket->state = TICKET_FINISHED;
+    list_append(&d->finished, ticket);
+}
+
+static void ticket_refuse(struct dispatch_curl *d, struct ticket *ticket, enum dispatch_end end, const char *text)
+{
+    ticket->call->end = end;
+    if (text)
+        (void)snprintf(ticket->call->error, sizeof ticket->call->error, "%s", text);
+    ticket_finish(d, ticket);
+    loop_notice_send(d->notice);
+}
+
+/* Calls `done` of everything that has ended. A done may start or cancel others. */
+static void finished_drain(struct dispatch_curl *d)
+{
+    while (d->finished.first) {
+        struct ticket *ticket = d->finished.first;
+        struct dispatch_call *call = ticket->call;
+        list_remove(&d->finished, ticket);
+        free(ticket);
+        call->adapter = NULL;
+        call->done(call);
+    }
+}
+
+static struct transfer *transfer_take(struct dispatch_curl *d)
+{
+    struct transfer *transfer = d->idle;
+    if (!transfer)
+        return transfer_create(&d->shared);
+    d->idle = transfer->next;
+    return transfer;
+}
+
+static void transfer_give_back(struct dispatch_curl *d, struct transfer *transfer)
+{
+    transfer->next = d->idle;
+    d->idle = transfer;
+}
+
+static void ticket_run(struct dispatch_curl *d, struct ticket *ticket)
+{
+    struct moment now = loop_moment(d->loop);
+    struct dispatch_call *call = ticket->call;
+    span left = mono_sub(ticket->deadline, now.mono);
+    if (left <= 0) {
+        ticket_refuse(d, ticket, DISPATCH_NOT_SENT, "waited too long behind other calls (dispatch.max_in_flight)");
+        return;
+    }
+    struct transfer *transfer = transfer_take(d);
+    if (!transfer) {
+        ticket_refuse(d, ticket, DISPATCH_NOT_SENT, "out of memory");
+        return;
+    }
+    if (transfer_prepare(transfer, call, left, now.wall)) {
+        transfer->multi = multi_add(d->multis, transfer->easy);
+        if (transfer->multi) {
+            ticket->transfer = transfer;
+            ticket->state = TICKET_RUNNING;
+            list_append(&d->running, ticket);
+            return;
+        }
+        (void)snprintf(call->error, sizeof call->error, "the HTTP client refused the call");
+    }
+    char reason[sizeof call->error];
+    memcpy(reason, call->error, sizeof reason);
+    transfer_cancel(transfer);
+    transfer_give_back(d, transfer);
+    ticket_refuse(d, ticket, DISPATCH_NOT_SENT, reason);
+}
+
+static void queue_advance(struct dispatch_curl *d)
+{
+    while (d->queued.first && d->running.count < d->running_max) {
+        struct ticket *ticket = d->queued.first;
+        list_remove(&d->queued, ticket);
+        ticket_run(d, ticket);
+    }
+}
+
+static void on_transfer_done(void *context, CURL *easy, CURLcode code)
+{
+    struct dispatch_curl *d = context;
+    char *private = NULL;
+    (void)curl_easy_getinfo(easy, CURLINFO_PRIVATE, &private);
+    struct transfer *transfer = (struct transfer *)(void *)private;
+    struct ticket *ticket = transfer->call->adapter;
+    transfer_finish(transfer, code);
+    transfer_give_back(d, transfer);
+    list_remove(&d->running, ticket);
+    ticket->transfer = NULL;
+    ticket_finish(d, ticket);
+}
+
+static void on_round_end(void *context)
+{
+    struct dispatch_curl *d = context;
+    if (d->finished.first) {
+        queue_advance(d);
+        finished_drain(d);
+    }
+}
+
+/* Queued calls whose time is over end even when nothing else does. */
+static void on_sweep(void *context)
+{
+    struct dispatch_curl *d = context;
+    mono now = loop_moment(d->loop).mono;
+    struct ticket *next;
+    for (struct ticket *ticket = d->queued.first; ticket; ticket = next) {
+        next = ticket->next;
+        if (mono_cmp(ticket->deadline, now) <= 0) {
+            list_remove(&d->queued, ticket);
+            ticket_refuse(d, ticket, DISPATCH_NOT_SENT, "waited too long behind other calls (dispatch.max_in_flight)");
+        }
+    }
+    d->sweeping = d->queued.first != NULL;
+    if (d->sweeping)
+        loop_timer_start(d->sweep, QUEUE_SWEEP);
+}
+
+/* ---- the port -----------------------------------------------------------------------------------------------------
+ */
+
+static void outputs_clear(struct dispatch_call *call)
+{
+    call->end = DISPATCH_NOT_SENT;
+    call->http_status = 0;
+    call->answer = NULL;
+    call->answer_length = 0;
+    call->content_type[0] = call->location[0] = call->error[0] = '\0';
+    call->retry_after = -1;
+    call->bytes_sent = 0;
+    call->reused_connection = false;
+    call->connect_ms = call->first_byte_ms = call->total_ms = -1;
+}
+
+static void curl_start(struct dispatch *dispatch, struct dispatch_call *call)
+{
+    struct dispatch_curl *d = (struct dispatch_curl *)dispatch;
+    struct ticket *ticket = mem_new(struct ticket);
+    outputs_clear(call);
+    ticket->call = call;
+    ticket->deadline = mono_add(loop_moment(d->loop).mono, call->timeout > 0 ? call->timeout : CALL_TIMEOUT_DEFAULT);
+    call->adapter = ticket;
+    if (d->closing) {
+        ticket_refuse(d, ticket, DISPATCH_NOT_SENT, "shutting down");
+    } else if (d->running.count < d->running_max && !d->queued.first) {
+        ticket_run(d, ticket);
+    } else if (d->queued.count >= d->queued_max) {
+        ticket_refuse(d, ticket, DISPATCH_NOT_SENT, "too many calls wait already (dispatch.max_in_flight)");
+    } else {
+        ticket->state = TICKET_QUEUED;
+        list_append(&d->queued, ticket);
+        if (!d->sweeping)
+            loop_timer_start(d->sweep, QUEUE_SWEEP);
+        d->sweeping = true;
+    }
+}
+
+static void ticket_cancel(struct dispatch_curl *d, struct ticket *ticket)
+{
+    if (ticket->state == TICKET_RUNNING) {
+        struct transfer *transfer = ticket->transfer;
+        multi_remove(transfer->multi, transfer->easy);
+        transfer_cancel(transfer);
+        transfer_give_back(d, transfer);
+        ticket->transfer = NULL;
+        list_remove(&d->running, ticket);
+        ticket_refuse(d, ticket, DISPATCH_CANCELED, NULL);
+    } else if (ticket->state == TICKET_QUEUED) {
+        list_remove(&d->queued, ticket);
+        ticket_refuse(d, ticket, DISPATCH_CANCELED, "canceled");
+    }
+}
+
+static void curl_cancel(struct dispatch *dispatch, struct dispatch_call *call)
+{
+    struct ticket *ticket = call->adapter;
+    if (ticket)
+        ticket_cancel((struct dispatch_curl *)dispatch, ticket);
+}
+
+/* What was finished or has made room since the last event. */
+static void on_notice(void *context)
+{
+    struct dispatch_curl *d = context;
+    queue_advance(d);
+    finished_drain(d);
+}
+
+static size_t curl_in_flight(const struct dispatch *dispatch)
+{
+    const struct dispatch_curl *d = (const struct dispatch_curl *)dispatch;
+    return d->running.count + d->queued.count + d->finished.count;
+}
+
+static void dispatch_release(struct dispatch_curl *d)
+{
+    multi_set_free(d->multis);
+    while (d->idle) {
+        struct transfer *transfer = d->idle;
+        d->idle = transfer->next;
+        transfer_free(transfer);
+    }
+    loop_notice_free(d->notice);
+    loop_timer_free(d->sweep);
+    address_rules_free(d->rules);
+    free(d->user_agent);
+    free(d->ca_file);
+    free(d);
+    curl_global_cleanup();
+}
+
+static void curl_close(struct dispatch *dispatch)
+{
+    struct dispatch_curl *d = (struct dispatch_curl *)dispatch;
+    d->closing = true;
+    while (d->queued.first)
+        ticket_cancel(d, d->queued.first);
+    while (d->running.first)
+        ticket_cancel(d, d->running.first);
+    finished_drain(d);
+    dispatch_release(d);
+}
+
+static const struct dispatch_ops curl_ops = {.name = "curl",
+                                             .start = curl_start,
+                                             .cancel = curl_cancel,
+                                             .in_flight = curl_in_flight,
+                                             .close = curl_close};
+
+enum status dispatch_curl_create(struct loop *loop, const struct dispatch_curl_options *options, struct dispatch **ret,
+                                 struct error *err)
+{
+    struct address_rules *rules = NULL;
+    const struct address_options addresses = {
+        .allow = options->allow, .deny = options->deny, .own = options->own, .loopback_ok = options->loopback_ok};
+    enum status status = address_rules_create(&addresses, &rules, err);
+    if (status)
+        return status;
+    if (curl_global_init(CURL_GLOBAL_DEFAULT)) {
+        address_rules_free(rules);
+        return error_set(err, STATUS_UNAVAILABLE, "the HTTP client cannot be set up (libcurl)");
+    }
+    struct dispatch_curl *d = mem_new(struct dispatch_curl);
+    d->dispatch.ops = &curl_ops;
+    d->loop = loop;
+    d->rules = rules;
+    d->user_agent = mem_copy_text(options->user_agent ? options->user_agent : "carillon");
+    d->ca_file = mem_copy_text(options->ca_file);
+    d->running_max = options->max_in_flight ? options->max_in_flight : IN_FLIGHT_DEFAULT;
+    d->queued_max = options->max_queue ? options->max_queue : QUEUE_DEFAULT;
+    d->shared = (struct transfer_context){
+        .rules = rules, .user_agent = d->user_agent, .ca_file = d->ca_file, .body_max = BODY_BYTES_MAX};
+    d->multis = multi_set_create(loop, d->running_max, on_transfer_done, on_round_end, d);
+    d->notice = loop_notice_create(loop, on_notice, d);
+    d->sweep = loop_timer_create(loop, on_sweep, d);
+    *ret = &d->dispatch;
+    return STATUS_OK;
+}

@@ -1,0 +1,53 @@
+/* One reusable curl handle with all that its callbacks need: prepares a call, guards it, and says how it ended. */
+#ifndef CARILLON_ADAPTERS_CURL_TRANSFER_H
+#define CARILLON_ADAPTERS_CURL_TRANSFER_H
+
+#include <curl/curl.h>
+
+#include "core/base/instant.h"
+#include "core/base/str.h"
+#include "core/ports/dispatch.h"
+
+struct address_rules;
+struct multi;
+
+/* Shared by all transfers of a dispatch. */
+struct transfer_context {
+    const struct address_rules *rules;
+    const char *user_agent, *ca_file;
+    size_t body_bytes; /* of answers in memory, all transfers together */
+    size_t body_max;
+};
+
+struct transfer {
+    struct transfer *next; /* while idle */
+    struct transfer_context *shared;
+    CURL *easy;
+    CURLU *url;
+    struct multi *multi;        /* while under way */
+    struct dispatch_call *call; /* while under way */
+    struct curl_slist *headers;
+    struct str body;
+    size_t header_bytes;
+    unsigned starts;       /* how often curl began to send: the second time it is stopped */
+    bool reused;           /* the first start was on a kept connection */
+    bool name_allowed;     /* by dispatch.allow */
+    bool too_big, flooded; /* why a callback stopped the transfer */
+    const char *refused;   /* why an address was refused */
+    instant now;           /* of the start, for Retry-After dates */
+    char refused_ip[64];
+    char location[512]; /* as sent */
+    char error[CURL_ERROR_SIZE];
+};
+
+struct transfer *transfer_create(struct transfer_context *shared); /* NULL: curl is out of memory */
+void transfer_free(struct transfer *transfer);
+
+/* Sets everything of this call. False: the call cannot be made; its `error` says why. */
+bool transfer_prepare(struct transfer *transfer, struct dispatch_call *call, span timeout, instant now);
+/* Fills the outputs of the call from the ended transfer and forgets it. */
+void transfer_finish(struct transfer *transfer, CURLcode code);
+/* The same for a transfer that was taken out of its multi before its end. */
+void transfer_cancel(struct transfer *transfer);
+
+#endif
