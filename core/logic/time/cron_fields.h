@@ -28,6 +28,7 @@ struct cron_expression {
     bool any_day, any_weekday; /* `*` or `?`: the field says nothing */
     bool both;                 /* day and weekday must match; else one of them */
     bool wild;                 /* hour or minute starts with `*`: follows real time */
+    uint8_t stars;             /* bit f: field f starts with `*` */
     bool any_year;
     uint64_t years[CRON_YEAR_WORDS];
 };

@@ -437,8 +437,9 @@ static enum status parse_field(struct parser *p)
         e->any_year = true;
         return STATUS_OK;
     }
-    if (p->field == CRON_MINUTE || p->field == CRON_HOUR)
-        e->wild |= star || (*p->at == '/');
+    if (star || *p->at == '/')
+        e->stars = (uint8_t)(e->stars | 1U << p->field);
+    e->wild = e->stars & (1U << CRON_MINUTE | 1U << CRON_HOUR);
     if (whole) {
         set_range(p, weekday_low(p), weekday_high(p), 1);
         return STATUS_OK;

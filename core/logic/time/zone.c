@@ -369,8 +369,10 @@ struct local_instants zone_instants(const struct zone *zone, struct civil_time l
     bool missing = false;
     for (struct zone_segment s = zone_segment_at(zone, t);;) {
         int64_t candidate = second - s.offset;
-        if (candidate >= t && candidate < s.until)
-            found[count ? 1 : 0] = candidate, count++;
+        if (candidate >= t && candidate < s.until) {
+            found[count ? 1 : 0] = candidate;
+            count++;
+        }
         if (s.until > end)
             break;
         struct zone_segment next = zone_segment_at(zone, s.until);

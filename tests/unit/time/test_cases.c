@@ -1,10 +1,13 @@
 /* tests/cases/cron.tsv: values that an independent oracle computed. Every row whose semantics are ours is checked,
  * three ways: the listed instants, the same answer from moments between, and a strictly rising sequence beyond them. */
-#include <cmocka.h>
+/* cmocka.h wants these before it. */
+/* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <cmocka.h>
+/* clang-format on */
 
 #include "core/logic/time/cron.h"
 #include "tests/unit/time/zoneinfo.h"
