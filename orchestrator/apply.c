@@ -1,0 +1,205 @@
+/* POST /apply: a set of documents in any order. All are checked first, against each other and what is stored; any fault
+ * and nothing is written. Writing goes by kind, so that what is referred to is there first. */
+#include <stdio.h>
+#include <string.h>
+
+#include "orchestrator/definitions.h"
+#include "orchestrator/routes.h"
+#include "orchestrator/view.h"
+
+struct member {
+    struct document *document;
+    struct put_result result;
+    char *status; /* JSON text for the answer; owned */
+    bool written;
+};
+
+struct set {
+    struct catalog catalog;
+    struct details details;
+    struct member *members;
+    size_t count;
+};
+
+static void parse_member(struct call *call, struct set *set, size_t index, struct slice body)
+{
+    struct str text;
+    struct faults faults;
+    char prefix[40];
+    (void)snprintf(prefix, sizeof prefix, "documents[%zu]", index);
+    if (json_type_of(body) != JSON_OBJECT) {
+        details_add(&set->details, DEFINITION_INVALID, false, prefix, "must be a document (an object)");
+        return;
+    }
+    str_init(&text, 2 * LIMIT_DOCUMENT);
+    faults_init(&faults);
+    document_normalise(body, DOCUMENT_KINDS, NULL, NULL, &set->details, &text);
+    set->members[index].document = document_parse(str_text(&text), text.length, DOCUMENT_KINDS, &faults);
+    details_add_faults(&set->details, prefix, &faults);
+    if (!set->members[index].document && !faults.errors)
+        details_add(&set->details, DEFINITION_INVALID, false, prefix, "the document could not be read");
+    faults_release(&faults);
+    str_release(&text);
+    (void)call;
+}
+
+/* Rights go by document: projects need an admin, and a token of one project stays in it. */
+static bool permitted(struct call *call, const struct document *document)
+{
+    bool project = document->kind == DOCUMENT_PROJECT;
+    return call_may(call, project ? ROLE_ADMIN : ROLE_DEVELOPER,
+                    project ? document_name(document) : document_project(document), &call->problem);
+}
+
+static void check_twice(struct set *set, size_t index)
+{
+    const struct document *document = set->members[index].document;
+    char path[64];
+    for (size_t i = 0; i < index; i++) {
+        const struct document *other = set->members[i].document;
+        if (!other || other->kind != document->kind || strcmp(document_name(other), document_name(document)) != 0 ||
+            strcmp(document_project(other), document_project(document)) != 0)
+            continue;
+        (void)snprintf(path, sizeof path, "documents[%zu].metadata.name", index);
+        details_add(&set->details, DEFINITION_INVALID, false, path, "documents[%zu] is the same %s \"%s\"", i,
+                    document_kind_text(document->kind), document_name(document));
+        return;
+    }
+}
+
+static bool check_set(struct call *call, struct set *set, struct slice documents)
+{
+    char prefix[40];
+    size_t index = 0;
+    for (struct json_walk walk = json_walk_begin(documents); json_walk_next(&walk); index++)
+        parse_member(call, set, index, walk.value);
+    for (size_t i = 0; i < set->count; i++)
+        if (set->members[i].document) {
+            if (!permitted(call, set->members[i].document))
+                return false;
+            catalog_offer(&set->catalog, set->members[i].document);
+        }
+    for (size_t i = 0; i < set->count && !set->catalog.failed; i++)
+        if (set->members[i].document) {
+            (void)snprintf(prefix, sizeof prefix, "documents[%zu]", i);
+            check_twice(set, i);
+            document_check(&set->catalog, set->members[i].document, prefix, &set->details);
+        }
+    if (set->catalog.failed)
+        return false;
+    if (set->details.errors) {
+        char count[24];
+        (void)snprintf(count, sizeof count, "%zu", set->details.errors);
+        call_fail(call, DEFINITION_INVALID, "count", count, NULL);
+        call->problem.details = set->details;
+        set->details = (struct details){0};
+        return false;
+    }
+    return true;
+}
+
+/* The job's status after the write, or the difference of a dry run. */
+static void describe(struct call *call, struct set *set, struct member *member, const struct put_options *options)
+{
+    const struct document *document = member->document;
+    struct str text, full;
+    struct out out = out_to(&text);
+    struct store_op op;
+    struct problem ignored = {0};
+    str_init(&text, 4 * LIMIT_DOCUMENT);
+    if (options->dry_run) {
+        str_init(&full, 2 * LIMIT_DOCUMENT);
+        document_write(document, &full);
+        document_diff(member->result.before, str_text(&full), &text);
+        str_release(&full);
+    } else if (document->kind == DOCUMENT_JOB && definition_read(call, DOCUMENT_JOB, document_project(document),
+                                                                 document_name(document), &op, &ignored)) {
+        struct job_view view;
+        if (job_view_open(&set->catalog, &op.list.rows[0], &view)) {
+            job_view_write(call, &view, &out);
+            job_view_release(&view);
+        }
+        store_op_release(&op);
+    }
+    member->status = text.length ? str_take(&text) : NULL;
+    str_release(&text);
+}
+
+static bool write_set(struct call *call, struct set *set, const struct put_options *options)
+{
+    static const enum document_kind order[] = {DOCUMENT_PROJECT, DOCUMENT_CALENDAR, DOCUMENT_APPLICATION, DOCUMENT_JOB};
+    for (size_t k = 0; k < sizeof order / sizeof *order; k++)
+        for (size_t i = 0; i < set->count; i++) {
+            struct member *member = &set->members[i];
+            if (member->document->kind != order[k])
+                continue;
+            if (!definition_store(call, member->document, options, &member->result, &call->problem))
+                return false;
+            member->written = true;
+            describe(call, set, member, options);
+        }
+    return true;
+}
+
+static void write_answer(struct call *call, const struct set *set, const struct put_options *options)
+{
+    struct out out = out_to(call_body(call));
+    out_open(&out, NULL, '{');
+    out_open(&out, "items", '[');
+    for (size_t i = 0; i < set->count; i++) {
+        const struct member *member = &set->members[i];
+        const char *project = document_project(member->document), *name = document_name(member->document);
+        out_open(&out, NULL, '{');
+        out_text(&out, "key", *project ? call_printf(call, "%s/%s", project, name) : name);
+        out_text(&out, "kind", document_kind_text(member->document->kind));
+        out_bool(&out, "ok", true);
+        out_open(&out, "result", '{');
+        out_bool(&out, "created", member->result.created);
+        out_bool(&out, "unchanged", member->result.unchanged);
+        out_int(&out, "version", member->result.version);
+        out_json(&out, options->dry_run ? "diff" : "status", member->status);
+        out_close(&out, '}');
+        out_close(&out, '}');
+    }
+    out_close(&out, ']');
+    out_bool(&out, "dry_run", options->dry_run);
+    out_key(&out, "warnings");
+    details_write(&set->details, true, out.to);
+    out_close(&out, '}');
+}
+
+void apply_documents(struct call *call)
+{
+    struct slice body, documents;
+    struct put_options options = {0};
+    char count[24], maximum[24];
+    bool dry = false;
+    if (!query_bool(call, "dry_run", &options.dry_run) || !input_object(call, &body) ||
+        !input_member(&call->problem, body, "documents", JSON_ARRAY, &documents) ||
+        !input_bool(&call->problem, body, "dry_run", &dry))
+        return;
+    options.dry_run = options.dry_run || dry;
+    if (!documents.length) {
+        call_fail(call, JSON_INVALID, "reason", "it must have \"documents\" (a list)", NULL);
+        return;
+    }
+    struct set set = {.count = json_count(documents)};
+    if (set.count > LIMIT_BATCH_ITEMS) {
+        (void)snprintf(count, sizeof count, "%zu", set.count);
+        (void)snprintf(maximum, sizeof maximum, "%d", LIMIT_BATCH_ITEMS);
+        call_fail(call, BATCH_TOO_BIG, "count", count, "maximum", maximum, NULL);
+        return;
+    }
+    set.members = mem_alloc((set.count + 1) * sizeof *set.members);
+    catalog_init(&set.catalog, call);
+    if (check_set(call, &set, documents) && write_set(call, &set, &options))
+        write_answer(call, &set, &options);
+    catalog_release(&set.catalog);
+    details_release(&set.details);
+    for (size_t i = 0; i < set.count; i++) {
+        document_free(set.members[i].document);
+        put_result_release(&set.members[i].result);
+        free(set.members[i].status);
+    }
+    free(set.members);
+}

@@ -1,0 +1,14 @@
+/* Who asks: bearer tokens (SHA-256 in the store), with a cache of at most 5 s, rate per token, and a brake on addresses
+ * that send unknown tokens. Thread-safe. */
+#ifndef CARILLON_ORCHESTRATOR_AUTH_H
+#define CARILLON_ORCHESTRATOR_AUTH_H
+
+#include "orchestrator/call.h"
+
+struct auth *auth_create(void);
+void auth_free(struct auth *auth);
+
+/* Fills call->who from the Authorization header; false with call->problem (401, 429, 503). */
+bool auth_check(struct call *call);
+
+#endif

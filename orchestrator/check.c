@@ -1,0 +1,351 @@
+#include "orchestrator/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/logic/run/graph.h"
+#include "core/logic/text/template.h"
+#include "core/logic/time/cron.h"
+#include "core/logic/time/schedule.h"
+
+/* ---- the form that the parser wants ---- */
+
+static void copy_member(struct out *o, const struct json_walk *walk)
+{
+    out_key(o, NULL);
+    str_add_bytes(o->to, walk->key.bytes, walk->key.length);
+    str_add_char(o->to, ':');
+    str_add_bytes(o->to, walk->value.bytes, walk->value.length);
+}
+
+/* What the address says must not be contradicted by the body. */
+static void write_named(struct out *o, struct slice metadata, const char *member, const char *wanted,
+                        struct details *details)
+{
+    struct slice given = json_member(metadata, member);
+    char path[40];
+    if (!wanted)
+        return;
+    (void)snprintf(path, sizeof path, "metadata.%s", member);
+    if (given.length && json_type_of(given) != JSON_NULL && !json_string_equals(given, wanted))
+        details_add(details, DEFINITION_INVALID, false, path, "says %.*s, but the address says \"%s\"",
+                    (int)(given.length < 140 ? given.length : 140), given.bytes, wanted);
+    out_text(o, member, wanted);
+}
+
+static bool is_named(struct slice key, const char *const *names)
+{
+    for (; *names; names++)
+        if (json_string_equals(key, *names))
+            return true;
+    return false;
+}
+
+static void write_metadata(struct out *o, struct slice metadata, enum document_kind kind, const char *project,
+                           const char *name, struct details *details)
+{
+    const char *taken[3] = {0};
+    size_t n = 0;
+    if (metadata.length && json_type_of(metadata) != JSON_OBJECT && json_type_of(metadata) != JSON_NULL) {
+        out_key(o, "metadata");
+        str_add_bytes(o->to, metadata.bytes, metadata.length);
+        return;
+    }
+    out_open(o, "metadata", '{');
+    if (kind != DOCUMENT_PROJECT && project) {
+        write_named(o, metadata, "project", project, details);
+        taken[n++] = "project";
+    }
+    if (name) {
+        write_named(o, metadata, "name", name, details);
+        taken[n++] = "name";
+    }
+    for (struct json_walk walk = json_walk_begin(metadata); metadata.length && json_walk_next(&walk);)
+        if (!is_named(walk.key, taken))
+            copy_member(o, &walk);
+    out_close(o, '}');
+}
+
+void document_normalise(struct slice body, enum document_kind kind, const char *project, const char *name,
+                        struct details *details, struct str *ret)
+{
+    static const char *const rewritten[] = {"apiVersion", "kind", "metadata", "status", NULL};
+    struct out o = out_to(ret);
+    struct slice version = json_member(body, "apiVersion"), given = json_member(body, "kind");
+    bool kind_known = kind != DOCUMENT_KINDS;
+    out_open(&o, NULL, '{');
+    out_key(&o, "apiVersion");
+    if (version.length)
+        str_add_bytes(ret, version.bytes, version.length);
+    else
+        str_add(ret, "\"carillon/v1\"");
+    if (kind_known && given.length && !json_string_equals(given, document_kind_text(kind)))
+        details_add(details, DEFINITION_INVALID, false, "kind", "says %.*s, but the address wants \"%s\"",
+                    (int)(given.length < 140 ? given.length : 140), given.bytes, document_kind_text(kind));
+    if (kind_known)
+        out_text(&o, "kind", document_kind_text(kind));
+    else if (given.length) {
+        out_key(&o, "kind");
+        str_add_bytes(ret, given.bytes, given.length);
+    }
+    write_metadata(&o, json_member(body, "metadata"), kind, project, name, details);
+    for (struct json_walk walk = json_walk_begin(body); json_walk_next(&walk);)
+        if (!is_named(walk.key, rewritten))
+            copy_member(&o, &walk);
+    if (!json_member(body, "spec").length)
+        out_json(&o, "spec", "{}");
+    out_close(&o, '}');
+}
+
+/* ---- references and expressions of a job ---- */
+
+struct job_check {
+    struct catalog *catalog;
+    const struct job_spec *job;
+    const char *prefix, *separator;
+    struct details *details;
+    /* of the template under check */
+    char path[FAULT_PATH_MAX];
+    size_t step;
+    const bool *before; /* steps that end before this one begins */
+};
+
+static void set_path(struct job_check *c, size_t step, const char *member)
+{
+    (void)snprintf(c->path, sizeof c->path, "%s%sspec.graph[%zu].%s", c->prefix, c->separator, step, member);
+}
+
+static void step_seen(void *context, const char *name)
+{
+    struct job_check *c = context;
+    for (size_t i = 0; i < c->job->step_count; i++) {
+        if (strcmp(c->job->steps[i].name, name) != 0)
+            continue;
+        if (!c->before[i])
+            details_add(c->details, DEFINITION_INVALID, true, c->path,
+                        "reads step \"%s\", which need not have ended when this step begins; name it in \"after\"",
+                        name);
+        return;
+    }
+    details_add(c->details, DEFINITION_INVALID, false, c->path, "reads step \"%s\", but the graph has no such step",
+                name);
+}
+
+static void check_text(struct job_check *c, const char *text)
+{
+    struct error err = {0};
+    if (text && template_check(text, step_seen, c, &err) != STATUS_OK)
+        details_add(c->details, DEFINITION_INVALID, false, c->path, "%s", err.text);
+}
+
+static void check_json(struct job_check *c, struct slice value)
+{
+    if (json_type_of(value) == JSON_STRING) {
+        if (!memmem(value.bytes, value.length, "$", 1))
+            return;
+        char *text = call_unquote(c->catalog->call, value);
+        check_text(c, text);
+        return;
+    }
+    char path[FAULT_PATH_MAX];
+    size_t index = 0, length = strlen(c->path);
+    memcpy(path, c->path, sizeof path);
+    for (struct json_walk walk = json_walk_begin(value); json_walk_next(&walk); index++) {
+        if (walk.object)
+            (void)snprintf(c->path + length, sizeof c->path - length, ".%.*s",
+                           (int)(walk.key.length > 2 ? walk.key.length - 2 : 0), walk.key.bytes + 1);
+        else
+            (void)snprintf(c->path + length, sizeof c->path - length, "[%zu]", index);
+        check_json(c, walk.value); // NOLINT(misc-no-recursion): as deep as LIMIT_JSON_DEPTH
+        memcpy(c->path, path, sizeof path);
+    }
+}
+
+static void check_values(struct job_check *c, size_t step, const char *member, const struct name_value *values,
+                         size_t count)
+{
+    char name[LIMIT_NAME + 16];
+    for (size_t i = 0; i < count; i++) {
+        (void)snprintf(name, sizeof name, "%s.%.100s", member, values[i].name);
+        set_path(c, step, name);
+        check_text(c, values[i].value);
+    }
+}
+
+static void check_templates(struct job_check *c, size_t index)
+{
+    const struct step_spec *step = &c->job->steps[index];
+    char member[40];
+    set_path(c, index, "url");
+    check_text(c, step->call.url);
+    set_path(c, index, "path");
+    check_text(c, step->call.path);
+    check_values(c, index, "headers", step->call.headers, step->call.header_count);
+    check_values(c, index, "query", step->call.query, step->call.query_count);
+    if (step->routing == ROUTE_HASH) {
+        set_path(c, index, "instance");
+        check_text(c, step->instance);
+    }
+    if (step->params) {
+        set_path(c, index, "params");
+        check_json(c, slice_of(step->params, strlen(step->params)));
+    }
+    for (size_t i = 0; i < step->after_count; i++)
+        if (step->after[i].on == EDGE_EXPRESSION) {
+            (void)snprintf(member, sizeof member, "after[%zu].when", i);
+            set_path(c, index, member);
+            check_text(c, step->after[i].when);
+        }
+}
+
+static bool application_offers(const struct application_spec *application, const char *task)
+{
+    for (size_t i = 0; i < application->task_count; i++) {
+        const struct task_spec *have = &application->tasks[i];
+        if (!strcmp(have->name, task) || (*task == '/' && have->call.path && !strcmp(have->call.path, task)))
+            return true;
+    }
+    return false;
+}
+
+static void check_task(struct job_check *c, size_t index)
+{
+    const struct step_spec *step = &c->job->steps[index];
+    const char *project = c->job->meta.project;
+    if (step->kind != STEP_HTTP || !step->application || !step->task)
+        return;
+    set_path(c, index, "task");
+    const struct document *document = catalog_find(c->catalog, DOCUMENT_APPLICATION, project, step->application);
+    if (!document) {
+        details_add(c->details, TASK_UNKNOWN, false, c->path,
+                    "there is no application \"%s\" in project \"%s\"; known: %s", step->application, project,
+                    catalog_names(c->catalog, DOCUMENT_APPLICATION, project));
+        return;
+    }
+    const struct application_spec *application = &document->application;
+    if (application_offers(application, step->task))
+        return;
+    struct str known;
+    str_init(&known, 200);
+    for (size_t i = 0; i < application->task_count; i++)
+        str_addf(&known, "%s%s", i ? ", " : "", application->tasks[i].name);
+    details_add(c->details, TASK_UNKNOWN, false, c->path, "application \"%s\" has no task \"%s\"; known: %s",
+                step->application, step->task, application->task_count ? str_text(&known) : "none");
+    str_release(&known);
+}
+
+/* before[i]: step i ends before `step` begins (its ancestors; of a compensation, the step it stands in for). */
+static void mark_before(const struct job_spec *job, size_t step, bool *before, size_t *stack)
+{
+    size_t depth = 0;
+    memset(before, 0, job->step_count * sizeof *before);
+    stack[depth++] = step;
+    while (depth) {
+        size_t at = stack[--depth];
+        const struct step_spec *spec = &job->steps[at];
+        for (size_t i = 0; i < spec->after_count; i++) {
+            size_t from = spec->after[i].from;
+            if (from < job->step_count && !before[from]) {
+                before[from] = true;
+                stack[depth++] = from;
+            }
+        }
+    }
+    for (size_t i = 0; i < job->step_count; i++)
+        if (job->steps[i].on_exhausted == EXHAUSTED_COMPENSATE && job->steps[i].compensate == step)
+            before[i] = true;
+}
+
+static void check_steps(struct job_check *c)
+{
+    size_t n = c->job->step_count;
+    bool *before = mem_alloc((n + 1) * sizeof *before);
+    size_t *stack = mem_alloc((n + 2) * sizeof *stack);
+    c->before = before;
+    for (size_t i = 0; i < n && !c->catalog->failed; i++) {
+        mark_before(c->job, i, before, stack);
+        check_templates(c, i);
+        check_task(c, i);
+    }
+    free(before);
+    free(stack);
+}
+
+static void check_triggers(struct job_check *c)
+{
+    const struct job_spec *job = c->job;
+    for (size_t i = 0; i < job->trigger_count && !c->catalog->failed; i++) {
+        const struct trigger_spec *trigger = &job->triggers[i];
+        struct schedule *schedule = NULL;
+        struct error err = {0};
+        const char *zone, *member;
+        char path[FAULT_PATH_MAX];
+        if (trigger->kind == TRIGGER_CRON) { /* warnings: numeric weekdays and the like */
+            struct cron *cron = NULL;
+            struct faults warnings;
+            faults_init(&warnings);
+            (void)snprintf(path, sizeof path, "%s%sspec.triggers[%zu].cron", c->prefix, c->separator, i);
+            if (cron_parse(trigger->cron, trigger->dialect, "", &cron, &warnings, NULL) == STATUS_OK)
+                for (size_t w = 0; w < warnings.count; w++)
+                    details_add(c->details, DEFINITION_INVALID, true, path, "%s", warnings.items[w].text);
+            cron_free(cron);
+            faults_release(&warnings);
+        }
+        if (catalog_compile(c->catalog, job->meta.project, job->meta.name, trigger, &schedule, &zone, &member, &err) !=
+                STATUS_OK &&
+            !c->catalog->failed) {
+            (void)snprintf(path, sizeof path, "%s%sspec.triggers[%zu]%s%s", c->prefix, c->separator, i,
+                           *member ? "." : "", member);
+            details_add(c->details, DEFINITION_INVALID, false, path, "%s", err.text);
+        }
+        schedule_free(schedule);
+    }
+}
+
+static void check_project(struct catalog *catalog, const char *project, const char *prefix, const char *separator,
+                          struct details *details)
+{
+    char path[FAULT_PATH_MAX];
+    if (catalog_find(catalog, DOCUMENT_PROJECT, "", project) || catalog->failed)
+        return;
+    (void)snprintf(path, sizeof path, "%s%smetadata.project", prefix, separator);
+    details_add(details, PROJECT_UNKNOWN, false, path,
+                "there is no project \"%s\"; create it first (PUT /api/v1/projects/%s), or add a Project document",
+                project, project);
+}
+
+void document_check(struct catalog *catalog, const struct document *document, const char *prefix,
+                    struct details *details)
+{
+    const char *separator = *prefix ? "." : "";
+    struct zones *zones = catalog->call->o->options.zones;
+    char path[FAULT_PATH_MAX];
+    switch (document->kind) {
+    case DOCUMENT_PROJECT:
+        if (!document->project.timezone || zones->get(zones, document->project.timezone))
+            return;
+        (void)snprintf(path, sizeof path, "%s%sspec.timezone", prefix, separator);
+        details_add(details, DEFINITION_INVALID, false, path,
+                    "there is no time zone \"%s\"; use an IANA name such as Europe/Berlin", document->project.timezone);
+        return;
+    case DOCUMENT_APPLICATION:
+        check_project(catalog, document->application.meta.project, prefix, separator, details);
+        return;
+    case DOCUMENT_CALENDAR:
+        check_project(catalog, document->calendar.project, prefix, separator, details);
+        return;
+    case DOCUMENT_JOB:
+    case DOCUMENT_KINDS:
+        break;
+    }
+    struct job_check c = {
+        .catalog = catalog, .job = &document->job, .prefix = prefix, .separator = separator, .details = details};
+    struct faults faults;
+    faults_init(&faults);
+    graph_check(&document->job, &faults);
+    details_add_faults(details, prefix, &faults);
+    faults_release(&faults);
+    check_project(catalog, document->job.meta.project, prefix, separator, details);
+    check_triggers(&c);
+    check_steps(&c);
+}

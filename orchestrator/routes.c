@@ -1,0 +1,143 @@
+#include "orchestrator/routes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define P "/api/v1/projects/{project}"
+
+/* clang-format off */
+static const struct route routes[] = {
+/*  method    path                               handler              role            object */
+{"GET",    "/healthz",                           health_get,          ROLE_NOBODY,    OBJECT_PUBLIC},
+{"GET",    "/readyz",                            ready_get,           ROLE_NOBODY,    OBJECT_PUBLIC},
+{"GET",    "/metrics",                           metrics_get,         ROLE_NOBODY,    OBJECT_PUBLIC},
+{"GET",    "/api/v1/openapi.json",               openapi_get,         ROLE_NOBODY,    OBJECT_PUBLIC},
+
+{"GET",    "/api/v1/whoami",                     whoami_get,          ROLE_VIEWER,    OBJECT_ANY},
+{"GET",    "/api/v1/cron/next",                  cron_next_get,       ROLE_VIEWER,    OBJECT_ANY},
+{"POST",   "/api/v1/cron/next",                  cron_next_post,      ROLE_VIEWER,    OBJECT_ANY},
+{"POST",   "/api/v1/render",                     render_preview,      ROLE_VIEWER,    OBJECT_ANY},
+{"GET",    "/api/v1/schedulers",                 schedulers_list,     ROLE_VIEWER,    OBJECT_ANY},
+{"POST",   "/api/v1/apply",                      apply_documents,     ROLE_DEVELOPER, OBJECT_FILTER},
+{"GET",    "/api/v1/audit",                      audit_list,          ROLE_ADMIN,     OBJECT_CLUSTER},
+{"POST",   "/api/v1/tokens",                     token_create,        ROLE_ADMIN,     OBJECT_FILTER},
+{"GET",    "/api/v1/config",                     config_get,          ROLE_ADMIN,     OBJECT_CLUSTER},
+
+{"GET",    "/api/v1/projects",                   projects_list,       ROLE_VIEWER,    OBJECT_FILTER},
+{"GET",    P,                                    project_get,         ROLE_VIEWER,    OBJECT_PROJECT},
+{"PUT",    P,                                    project_put,         ROLE_ADMIN,     OBJECT_PROJECT},
+{"DELETE", P,                                    project_delete,      ROLE_ADMIN,     OBJECT_PROJECT},
+{"GET",    P "/audit",                           audit_list,          ROLE_ADMIN,     OBJECT_PROJECT},
+
+{"GET",    P "/apps",                            applications_list,   ROLE_VIEWER,    OBJECT_PROJECT},
+{"GET",    P "/apps/{app}",                      application_get,     ROLE_VIEWER,    OBJECT_PROJECT},
+{"PUT",    P "/apps/{app}",                      application_put,     ROLE_DEVELOPER, OBJECT_PROJECT},
+{"DELETE", P "/apps/{app}",                      application_delete,  ROLE_DEVELOPER, OBJECT_PROJECT},
+{"GET",    P "/apps/{app}/instances",            instances_list,      ROLE_VIEWER,    OBJECT_PROJECT},
+{"GET",    P "/apps/{app}/tasks",                tasks_list,          ROLE_VIEWER,    OBJECT_PROJECT},
+{"GET",    P "/tasks",                           tasks_list,          ROLE_VIEWER,    OBJECT_PROJECT},
+
+{"GET",    P "/calendars",                       calendars_list,      ROLE_VIEWER,    OBJECT_PROJECT},
+{"GET",    P "/calendars/{name}",                calendar_get,        ROLE_VIEWER,    OBJECT_PROJECT},
+{"PUT",    P "/calendars/{name}",                calendar_put,        ROLE_DEVELOPER, OBJECT_PROJECT},
+{"DELETE", P "/calendars/{name}",                calendar_delete,     ROLE_DEVELOPER, OBJECT_PROJECT},
+
+{"GET",    P "/jobs",                            jobs_list,           ROLE_VIEWER,    OBJECT_PROJECT},
+{"POST",   P "/jobs:schedule",                   jobs_schedule,       ROLE_DEVELOPER, OBJECT_PROJECT},
+{"POST",   P "/jobs:unschedule",                 jobs_unschedule,     ROLE_DEVELOPER, OBJECT_PROJECT},
+{"POST",   P "/jobs:status",                     jobs_status,         ROLE_VIEWER,    OBJECT_PROJECT},
+{"POST",   P "/jobs:pause",                      jobs_pause,          ROLE_OPERATOR,  OBJECT_PROJECT},
+{"POST",   P "/jobs:resume",                     jobs_resume,         ROLE_OPERATOR,  OBJECT_PROJECT},
+{"POST",   P "/jobs:run",                        jobs_run,            ROLE_OPERATOR,  OBJECT_PROJECT},
+{"POST",   P "/jobs:trigger",                    jobs_run,            ROLE_OPERATOR,  OBJECT_PROJECT},
+{"POST",   P "/jobs:enqueue",                    jobs_enqueue,        ROLE_OPERATOR,  OBJECT_PROJECT},
+{"POST",   P "/jobs:cancel",                     jobs_cancel,         ROLE_OPERATOR,  OBJECT_PROJECT},
+{"GET",    P "/jobs/{name}",                     job_get,             ROLE_VIEWER,    OBJECT_PROJECT},
+{"PUT",    P "/jobs/{name}",                     job_put,             ROLE_DEVELOPER, OBJECT_PROJECT},
+{"DELETE", P "/jobs/{name}",                     job_delete,          ROLE_DEVELOPER, OBJECT_PROJECT},
+{"GET",    P "/jobs/{name}/status",              job_status_get,      ROLE_VIEWER,    OBJECT_PROJECT},
+{"GET",    P "/jobs/{name}/explain",             job_explain,         ROLE_VIEWER,    OBJECT_PROJECT},
+{"POST",   P "/jobs/{name}/pause",               jobs_pause,          ROLE_OPERATOR,  OBJECT_PROJECT},
+{"POST",   P "/jobs/{name}/resume",              jobs_resume,         ROLE_OPERATOR,  OBJECT_PROJECT},
+{"POST",   P "/jobs/{name}/run",                 jobs_run,            ROLE_OPERATOR,  OBJECT_PROJECT},
+{"POST",   P "/jobs/{name}/enqueue",             jobs_enqueue,        ROLE_OPERATOR,  OBJECT_PROJECT},
+{"POST",   P "/jobs/{name}/cancel",              jobs_cancel,         ROLE_OPERATOR,  OBJECT_PROJECT},
+
+{"POST",   P "/triggers:pause",                  triggers_pause,      ROLE_OPERATOR,  OBJECT_PROJECT},
+{"POST",   P "/triggers:resume",                 triggers_resume,     ROLE_OPERATOR,  OBJECT_PROJECT},
+
+{"GET",    P "/runs",                            runs_list,           ROLE_VIEWER,    OBJECT_PROJECT},
+{"GET",    P "/runs:count",                      runs_count,          ROLE_VIEWER,    OBJECT_PROJECT},
+{"POST",   P "/runs:cancel",                     runs_cancel,         ROLE_OPERATOR,  OBJECT_PROJECT},
+{"GET",    P "/runs/{id}",                       run_get,             ROLE_VIEWER,    OBJECT_PROJECT},
+{"POST",   P "/runs/{id}/cancel",                runs_cancel,         ROLE_OPERATOR,  OBJECT_PROJECT},
+{"GET",    P "/ledger",                          ledger_list,         ROLE_VIEWER,    OBJECT_PROJECT},
+};
+/* clang-format on */
+
+#define ROUTES (sizeof routes / sizeof *routes)
+
+const struct route *routes_table(size_t *ret_count)
+{
+    *ret_count = ROUTES;
+    return routes;
+}
+
+/* Length of the segment at p (up to '/' or the end). */
+static size_t segment(const char *p)
+{
+    return strcspn(p, "/");
+}
+
+static bool path_matches(const char *pattern, const char *path)
+{
+    while (*pattern == '/' && *path == '/') {
+        size_t want = segment(++pattern), have = segment(++path);
+        bool takes = *pattern == '{';
+        if (takes ? !have : want != have || memcmp(pattern, path, want) != 0)
+            return false;
+        pattern += want;
+        path += have;
+    }
+    return !*pattern && !*path;
+}
+
+static void take_parts(struct call *call, const char *pattern, const char *path)
+{
+    while (*pattern == '/') {
+        size_t want = segment(++pattern), have = segment(++path);
+        const char **part = !strncmp(pattern, "{project}", want) ? &call->project
+                            : !strncmp(pattern, "{app}", want)   ? &call->app
+                            : !strncmp(pattern, "{name}", want)  ? &call->name
+                            : !strncmp(pattern, "{id}", want)    ? &call->id
+                                                                 : NULL;
+        if (*pattern == '{' && part)
+            *part = call_copy(call, slice_of(path, have));
+        pattern += want;
+        path += have;
+    }
+}
+
+const struct route *routes_find(struct call *call, char *ret_allow, size_t allow_size)
+{
+    const char *path = call->request->path, *method = call->request->method;
+    bool head = !strcmp(method, "HEAD"); /* the server leaves the body out */
+    size_t used = 0;
+    ret_allow[0] = '\0';
+    for (size_t i = 0; i < ROUTES; i++) {
+        const struct route *route = &routes[i];
+        if (!path_matches(route->path, path))
+            continue;
+        if (!strcmp(route->method, head ? "GET" : method)) {
+            take_parts(call, route->path, path);
+            return route;
+        }
+        int n = snprintf(ret_allow + used, allow_size - used, "%s%s", used ? ", " : "", route->method);
+        used += n > 0 && (size_t)n < allow_size - used ? (size_t)n : 0;
+    }
+    if (used)
+        call_fail(call, METHOD_UNKNOWN, "path", path, "method", method, "allowed", ret_allow, NULL);
+    else
+        call_fail(call, ROUTE_UNKNOWN, "path", path, NULL);
+    return NULL;
+}

@@ -1,0 +1,284 @@
+/* The cluster and the process: schedulers, audit, tokens, configuration, health, metrics, the API's own description. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "adapters/crypto/crypto.h"
+#include "core/base/duration.h"
+#include "orchestrator/openapi.h"
+#include "orchestrator/routes.h"
+
+void whoami_get(struct call *call)
+{
+    struct out out = out_to(call_body(call));
+    out_open(&out, NULL, '{');
+    out_text(&out, "name", call->who.name);
+    out_text(&out, "role", role_text(call->who.role));
+    out_text(&out, "project", *call->who.project ? call->who.project : NULL);
+    out_text(&out, "version", call->o->options.version);
+    out_text(&out, "cluster", call->o->cluster_id);
+    out_close(&out, '}');
+}
+
+/* ---- schedulers ---- */
+
+/* A boot row tells who was started; the slots tell who rules. */
+static void write_scheduler(struct call *call, const struct boot_row *boot, const struct store_slots_read *slots,
+                            struct out *out)
+{
+    int64_t held = 0, jobs = 0;
+    for (size_t i = 0; i < slots->count; i++)
+        if (slots->rows[i].owner_boot == boot->boot) {
+            held++;
+            jobs += slots->rows[i].jobs;
+        }
+    span timeout = call->o->options.settings->coordination.node_timeout;
+    bool seen = !instant_is_none(boot->seen_at) && instant_sub(call->now.wall, boot->seen_at) < timeout;
+    out_open(out, NULL, '{');
+    out_text(out, "node", boot->node);
+    out_id(out, "boot", boot->boot);
+    out_text(out, "address", boot->address);
+    out_text(out, "state", boot->fenced || !seen ? "down" : "working");
+    out_bool(out, "fenced", boot->fenced);
+    out_time(out, "started_at", boot->started_at);
+    out_time(out, "seen_at", boot->seen_at);
+    out_int(out, "slots", held);
+    out_int(out, "jobs", jobs);
+    out_close(out, '}');
+}
+
+void schedulers_list(struct call *call)
+{
+    struct store_op boots, slots;
+    struct out out = out_to(call_body(call));
+    store_op_init(&boots, STORE_BOOTS);
+    store_op_init(&slots, STORE_SLOTS_READ);
+    if (call_store(call, &boots) != STATUS_OK) {
+        problem_of_store(&call->problem, &boots);
+    } else if (call_store(call, &slots) != STATUS_OK) {
+        problem_of_store(&call->problem, &slots);
+    } else {
+        out_open(&out, NULL, '{');
+        out_open(&out, "items", '[');
+        for (size_t i = 0; i < boots.boots.count; i++)
+            write_scheduler(call, &boots.boots.rows[i], &slots.slots_read, &out);
+        out_close(&out, ']');
+        out_int(&out, "total", (int64_t)boots.boots.count);
+        out_close(&out, '}');
+    }
+    store_op_release(&boots);
+    store_op_release(&slots);
+}
+
+/* ---- audit ---- */
+
+void audit_list(struct call *call)
+{
+    struct page page;
+    struct store_op op;
+    struct out out = out_to(call_body(call));
+    if (!input_page(call, &page))
+        return;
+    store_op_init(&op, STORE_AUDIT);
+    op.audit.skip = page.skip;
+    op.audit.limit = page.limit;
+    op.audit.project = call->project ? call->project : http_query(call->request, "project");
+    if (call_store(call, &op) == STATUS_OK) {
+        out_open(&out, NULL, '{');
+        out_open(&out, "items", '[');
+        for (size_t i = 0; i < op.audit.count; i++) {
+            const struct audit_entry *entry = &op.audit.rows[i];
+            out_open(&out, NULL, '{');
+            out_id(&out, "id", entry->id);
+            out_time(&out, "at", entry->at);
+            out_text(&out, "who", entry->who);
+            out_text(&out, "action", entry->action);
+            out_text(&out, "kind", entry->kind);
+            out_text(&out, "project", entry->project);
+            out_text(&out, "name", entry->name);
+            out_json(&out, "before", entry->before);
+            out_json(&out, "after", entry->after);
+            out_close(&out, '}');
+        }
+        out_close(&out, ']');
+        out_int(&out, "total", op.audit.total);
+        out_close(&out, '}');
+    } else {
+        problem_of_store(&call->problem, &op);
+    }
+    store_op_release(&op);
+}
+
+/* ---- tokens ---- */
+
+struct token_wish {
+    const char *name, *project;
+    enum role role;
+    instant expires_at;
+};
+
+static bool read_token_wish(struct call *call, struct token_wish *ret)
+{
+    struct slice body;
+    struct problem *problem = &call->problem;
+    const char *role, *life;
+    span length;
+    struct error err;
+    if (!input_object(call, &body) || !input_text(call, problem, body, "name", &ret->name) ||
+        !input_text(call, problem, body, "role", &role) || !input_text(call, problem, body, "project", &ret->project) ||
+        !input_text(call, problem, body, "expires_in", &life) ||
+        !input_time(call, problem, body, "expires_at", &ret->expires_at))
+        return false;
+    if (!ret->name || !name_valid(ret->name))
+        return call_fail(call, PARAMETER_INVALID, "name", "name", "reason",
+                         "lower-case letters, digits, '.', '_' and '-', at most 128", NULL);
+    if (!role || !role_parse(role, &ret->role))
+        return call_fail(call, PARAMETER_INVALID, "name", "role", "reason", "viewer, operator, developer or admin",
+                         NULL);
+    if (ret->project && !name_valid(ret->project))
+        return call_fail(call, PARAMETER_INVALID, "name", "project", "reason", "is no name of a project", NULL);
+    if (life) {
+        if (duration_parse(life, &length, &err) != STATUS_OK)
+            return call_fail(call, PARAMETER_INVALID, "name", "expires_in", "reason", err.text, NULL);
+        ret->expires_at = instant_add(call->now.wall, length);
+    }
+    /* Nobody gives away more than they have. */
+    return !*call->who.project || call_may(call, ROLE_ADMIN, ret->project, problem);
+}
+
+void token_create(struct call *call)
+{
+    struct token_wish wish = {0};
+    struct store_op op;
+    char token[TOKEN_TEXT_SIZE], hash[HASH_HEX_SIZE];
+    if (!read_token_wish(call, &wish))
+        return;
+    crypto_token(token);
+    crypto_sha256_hex(token, strlen(token), hash);
+    store_op_init(&op, STORE_TOKEN_ADD);
+    op.token_add.author = call->who.name;
+    op.token_add.row = (struct token_row){.name = wish.name,
+                                          .role = role_text(wish.role),
+                                          .project = wish.project,
+                                          .hash = hash,
+                                          .created_at = call->now.wall,
+                                          .expires_at = wish.expires_at,
+                                          .last_used_at = INSTANT_NONE};
+    enum status status = call_store(call, &op);
+    if (status == STATUS_OK) {
+        struct out out = out_to(call_body(call));
+        call->response->status = 201;
+        out_open(&out, NULL, '{');
+        out_id(&out, "id", op.token_add.row.id);
+        out_text(&out, "name", wish.name);
+        out_text(&out, "role", role_text(wish.role));
+        out_text(&out, "project", wish.project);
+        out_time(&out, "expires_at", wish.expires_at);
+        out_text(&out, "token", token); /* shown once; the store has its hash alone */
+        out_close(&out, '}');
+    } else if (status == STATUS_EXISTS || status == STATUS_CONFLICT) {
+        call_fail(call, IN_USE, "name", wish.name, "reason", "there is a token of this name", NULL);
+    } else if (status == STATUS_NOT_FOUND) {
+        call_fail(call, PROJECT_UNKNOWN, "project", wish.project ? wish.project : "", NULL);
+    } else {
+        problem_of_store(&call->problem, &op);
+    }
+    store_op_release(&op);
+}
+
+/* ---- configuration, description ---- */
+
+void config_get(struct call *call)
+{
+    size_t count;
+    const struct setting *table = settings_table(&count);
+    struct out out = out_to(call_body(call));
+    struct str value;
+    str_init(&value, 4096);
+    out_open(&out, NULL, '{');
+    out_open(&out, "items", '[');
+    for (size_t i = 0; i < count; i++) {
+        str_clear(&value);
+        settings_show(call->o->options.settings, &table[i], &value);
+        out_open(&out, NULL, '{');
+        out_text(&out, "key", table[i].key);
+        out_text(&out, "value", str_text(&value));
+        out_text(&out, "default", table[i].fallback);
+        out_bool(&out, "reloadable", table[i].reloadable);
+        out_text(&out, "help", table[i].help);
+        out_close(&out, '}');
+    }
+    out_close(&out, ']');
+    out_close(&out, '}');
+    str_release(&value);
+}
+
+void openapi_get(struct call *call)
+{
+    call->response->static_body = openapi_json;
+    call->response->static_length = openapi_json_length;
+}
+
+/* ---- health ---- */
+
+void health_get(struct call *call)
+{
+    struct out out = out_to(call_body(call));
+    out_open(&out, NULL, '{');
+    out_text(&out, "status", "ok");
+    out_text(&out, "role", call->o->options.role);
+    out_text(&out, "version", call->o->options.version);
+    out_close(&out, '}');
+}
+
+static bool store_answers(struct call *call)
+{
+    struct store_op op;
+    store_op_init(&op, STORE_CLUSTER);
+    bool ok = call_store(call, &op) == STATUS_OK;
+    store_op_release(&op);
+    return ok;
+}
+
+void ready_get(struct call *call)
+{
+    struct out out = out_to(call_body(call));
+    const struct orchestrator_options *options = &call->o->options;
+    const char *reason = NULL;
+    bool ready = !options->ready || options->ready(options->context, &reason);
+    if (ready && !store_answers(call)) {
+        ready = false;
+        reason = "the store does not answer";
+    }
+    call->response->status = ready ? 200 : 503;
+    out_open(&out, NULL, '{');
+    out_text(&out, "status", ready ? "ready" : "not ready");
+    out_text(&out, "reason", ready ? NULL : reason ? reason : "starting");
+    out_close(&out, '}');
+}
+
+void metrics_get(struct call *call)
+{
+    struct orchestrator *o = call->o;
+    struct str *body = call_body(call);
+    call->response->content_type = "text/plain; version=0.0.4; charset=utf-8";
+    str_addf(body,
+             "# HELP carillon_build_info Version and role of this process.\n"
+             "# TYPE carillon_build_info gauge\n"
+             "carillon_build_info{version=\"%s\",role=\"%s\"} 1\n",
+             o->options.version, o->options.role);
+    str_add(body, "# HELP carillon_http_answers_total Answers of the API by hundreds of their status.\n"
+                  "# TYPE carillon_http_answers_total counter\n");
+    for (int i = 2; i < 6; i++)
+        str_addf(body, "carillon_http_answers_total{status=\"%dxx\"} %" PRId64 "\n", i, atomic_load(&o->answers[i]));
+    str_addf(body,
+             "# HELP carillon_tokens_refused_total Requests with an unknown or expired token.\n"
+             "# TYPE carillon_tokens_refused_total counter\n"
+             "carillon_tokens_refused_total %" PRId64 "\n"
+             "# HELP carillon_requests_waiting Requests that wait for their run.\n"
+             "# TYPE carillon_requests_waiting gauge\n"
+             "carillon_requests_waiting %d\n",
+             atomic_load(&o->refused_tokens), atomic_load(&o->waiting));
+    if (o->options.metrics)
+        o->options.metrics(o->options.context, body);
+}

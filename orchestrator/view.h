@@ -1,0 +1,43 @@
+/* A job as people see it: its document's triggers joined with what the store knows of them: state with its reason, next
+ * instants, owner, open runs. */
+#ifndef CARILLON_ORCHESTRATOR_VIEW_H
+#define CARILLON_ORCHESTRATOR_VIEW_H
+
+#include "orchestrator/catalog.h"
+
+#define VIEW_NEXT 3
+
+struct trigger_view {
+    const struct trigger_spec *spec;
+    const char *zone, *state, *reason; /* reason NULL = none */
+    bool paused;                       /* by itself */
+    instant next[VIEW_NEXT];
+    size_t next_count;
+    instant last, from; /* last decided instant, activation */
+    int64_t fires;
+};
+
+struct job_view {
+    const struct definition_row *row; /* borrowed */
+    struct document *document;        /* NULL: the stored text is not readable by this release */
+    struct trigger_view *triggers;
+    size_t trigger_count;
+    struct store_op op; /* STORE_TRIGGERS: cursors, states, waiting steps, open runs */
+    instant next_at;
+};
+
+/* false with call->problem: the store failed. */
+bool job_view_open(struct catalog *catalog, const struct definition_row *row, struct job_view *ret);
+void job_view_release(struct job_view *view);
+
+/* The object of lists and of `status`. */
+void job_view_write(struct call *call, const struct job_view *view, struct out *out);
+void job_view_explain(struct call *call, const struct job_view *view, struct out *out);
+/* "active", "paused", "suspended" */
+const char *job_state_text(const struct definition_row *row);
+
+/* A run as in lists; `detail` leaves the object open for more members. */
+void run_write(struct call *call, const struct run_row *run, const char *job, const char *project, bool detail,
+               struct out *out);
+
+#endif
