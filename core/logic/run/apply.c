@@ -1,0 +1,418 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/logic/run/internal.h"
+
+/* ---- install: a row becomes state ------------------------------------------------------------------------------- */
+
+/* A copy of its own texts; bodies stay out. false: out of memory, nothing is left behind. */
+static bool attempt_copy(struct attempt_row *to, const struct attempt_row *from, const struct step_spec *spec)
+{
+    *to = *from;
+    to->step = spec->name;
+    to->request = to->response = NULL;
+    to->instance = to->node = to->error = to->code = to->result = NULL;
+    bool ok = text_set(&to->instance, from->instance) && text_set(&to->node, from->node) &&
+              text_set(&to->error, from->error) && text_set(&to->code, from->code) &&
+              text_set(&to->result, from->class == CALL_SUCCESS ? from->result : NULL);
+    if (!ok)
+        attempt_release(to);
+    return ok;
+}
+
+static bool item_reserve(struct run_item *item, size_t count)
+{
+    if (count <= item->attempt_count)
+        return true;
+    struct attempt_row *grown = realloc(item->attempts, count * sizeof *grown);
+    if (!grown)
+        return false;
+    memset(grown + item->attempt_count, 0, (count - item->attempt_count) * sizeof *grown);
+    item->attempts = grown;
+    return true; /* the count grows when the row is in */
+}
+
+static void step_clear_texts(struct run_step *step, struct step_memory *memory)
+{
+    free(step->reason);
+    free(step->error);
+    if (memory->result_is_ours)
+        free(step->result);
+    step->reason = step->error = step->result = NULL;
+    memory->result_is_ours = false;
+}
+
+static bool class_is_soft(enum call_class class)
+{
+    return class == CALL_NOT_SENT || class == CALL_BUSY;
+}
+
+/* What an attempt says of its step. */
+static void step_follow(struct run_step *step, struct step_memory *memory, const struct attempt_row *attempt)
+{
+    step_clear_texts(step, memory);
+    step->state = STEP_RUNNING;
+    step->since = attempt->started_at;
+    step->due = INSTANT_NONE;
+    if (attempt->state != ATTEMPT_ENDED)
+        return;
+    if (!class_is_soft(attempt->class))
+        memory->wait_since = INSTANT_NONE;
+    if (attempt->class == CALL_SUCCESS) {
+        step->state = STEP_SUCCEEDED;
+        step->since = attempt->ended_at;
+        step->result = (char *)(uintptr_t)attempt->result; /* the attempt owns it */
+    }
+}
+
+enum status install_attempt(struct run *run, size_t i, const struct attempt_row *row)
+{
+    struct run_step *step = &run->steps[i];
+    struct step_memory *memory = &machine_of(run)->steps[i];
+    struct run_item *item = &machine_of(run)->items[i];
+    struct attempt_row copy;
+    size_t n = (size_t)row->n;
+    if (!attempt_copy(&copy, row, step->spec))
+        return STATUS_NO_MEMORY;
+    if (!item_reserve(item, n)) {
+        attempt_release(&copy);
+        return STATUS_NO_MEMORY;
+    }
+    if (n > item->attempt_count)
+        item->attempt_count = n;
+    else
+        attempt_release(&item->attempts[n - 1]);
+    item->attempts[n - 1] = copy;
+    if (!copy.stale)
+        step_follow(step, memory, &item->attempts[n - 1]);
+    if (row->seq > run->seq)
+        run->seq = row->seq;
+    return STATUS_OK;
+}
+
+enum status install_step(struct run *run, size_t i, const struct step_row *row)
+{
+    struct run_step *step = &run->steps[i];
+    struct step_memory *memory = &machine_of(run)->steps[i];
+    const char *reason = NULL, *error = NULL, *result = NULL;
+    if (!text_set(&reason, row->reason) || !text_set(&error, row->error) || !text_set(&result, row->result)) {
+        text_free(reason);
+        text_free(error);
+        text_free(result);
+        return STATUS_NO_MEMORY;
+    }
+    step_clear_texts(step, memory);
+    step->state = row->state;
+    step->due = row->due;
+    step->since = row->since;
+    step->reason = (char *)(uintptr_t)reason;
+    step->error = (char *)(uintptr_t)error;
+    step->result = (char *)(uintptr_t)result;
+    memory->result_is_ours = true;
+    memory->row_seq = row->seq;
+    bool waits = row->state == STEP_WAITING && reason_is_wait(reason);
+    memory->wait_since = waits ? row->since : INSTANT_NONE;
+    if (row->seq > run->seq)
+        run->seq = row->seq;
+    return STATUS_OK;
+}
+
+/* ---- attempts --------------------------------------------------------------------------------------------------- */
+
+static instant given_or(instant given, instant fallback)
+{
+    return instant_is_none(given) || given.ms == 0 ? fallback : given;
+}
+
+/* The intent of a start step stands in the run row. `*ret` is a new text; NULL: this attempt does not belong there. */
+static enum status intent_extend(const struct run *run, size_t i, const struct attempt_row *row, char **ret)
+{
+    const struct step_spec *spec = run->steps[i].spec;
+    *ret = NULL;
+    if (row->n != 1 || spec->after_count || machine_of(run)->steps[i].undoes ||
+        instant_cmp(row->started_at, run->row.started_at) != 0)
+        return STATUS_OK;
+    struct str text;
+    str_init(&text, SIZE_MAX / 2);
+    const char *old = run->row.start;
+    if (old && strlen(old) > 2)
+        str_add_bytes(&text, old, strlen(old) - 1);
+    else
+        str_add_char(&text, '[');
+    str_add(&text, text.length > 1 ? ",{\"step\":" : "{\"step\":");
+    str_add_json(&text, spec->name);
+    str_add(&text, ",\"instance\":");
+    str_add_json(&text, row->instance);
+    str_addf(&text, ",\"seq\":%d,\"boot\":%lld", (int)row->seq, (long long)row->boot);
+    if (row->node) {
+        str_add(&text, ",\"node\":");
+        str_add_json(&text, row->node);
+    }
+    str_add(&text, "}]");
+    *ret = str_take(&text);
+    return *ret ? STATUS_OK : STATUS_NO_MEMORY;
+}
+
+static enum status check_start(struct run *run, size_t i, const struct attempt_row *row, struct error *err)
+{
+    const struct run_step *step = &run->steps[i];
+    const char *name = step->spec->name;
+    struct error why;
+    if (run->row.state != RUN_RUNNING)
+        return error_set(err, STATUS_CONFLICT, "step %s: no call may begin, the run is %s", name,
+                         run_state_text(run->row.state));
+    if (run->row.cancel_requested)
+        return error_set(err, STATUS_CONFLICT, "step %s: no call may begin, the run is being canceled", name);
+    if (step_state_terminal(step->state))
+        return error_set(err, STATUS_CONFLICT, "step %s: no call may begin, the step is %s", name,
+                         step_state_text(step->state));
+    if (step_is_open(step))
+        return error_set(err, STATUS_CONFLICT, "step %s: attempt %d has not ended", name, (int)last_attempt(step)->n);
+    if ((size_t)row->n != item_of(step)->attempt_count + 1)
+        return error_set(err, STATUS_CONFLICT, "step %s: attempt %d, but the next is %zu", name, (int)row->n,
+                         item_of(step)->attempt_count + 1);
+    if (row->key_try != next_key_try(step))
+        return error_set(err, STATUS_CONFLICT, "step %s: key %d, but the next call's is %d", name, (int)row->key_try,
+                         (int)next_key_try(step));
+    if (!row->instance)
+        return error_set(err, STATUS_CONFLICT, "step %s: the attempt names no instance", name);
+    enum step_state *states = machine_of(run)->assumed;
+    for (size_t k = 0; k < run->job->step_count; k++)
+        states[k] = run->steps[k].state;
+    if (!item_of(step)->attempt_count && join_of(run, states, i, NULL, &why) != JOIN_READY)
+        return error_set(err, STATUS_CONFLICT, "step %s: its predecessors do not let it begin", name);
+    return STATUS_OK;
+}
+
+static enum status apply_start_of_attempt(struct run *run, size_t i, const struct run_event *event, struct error *err)
+{
+    enum status status = check_start(run, i, &event->attempt, err);
+    if (status)
+        return status;
+    struct attempt_row row = {
+        .run = run->row.id,
+        .step = run->steps[i].spec->name,
+        .n = event->attempt.n,
+        .key_try = event->attempt.key_try,
+        .seq = run->seq + 1,
+        .state = ATTEMPT_STARTED,
+        .instance = event->attempt.instance,
+        .boot = event->attempt.boot ? event->attempt.boot : run->row.boot,
+        .node = event->attempt.node ? event->attempt.node : run->row.node,
+        .started_at = given_or(event->attempt.started_at, event->at),
+        .ended_at = INSTANT_NONE,
+        .connect_ms = -1,
+        .first_byte_ms = -1,
+        .total_ms = -1,
+        .retry_after = -1,
+    };
+    char *start;
+    status = intent_extend(run, i, &row, &start);
+    if (!status)
+        status = install_attempt(run, i, &row);
+    if (status || !start) {
+        free(start);
+        return status ? error_set(err, status, "out of memory") : STATUS_OK;
+    }
+    text_free(run->row.start);
+    run->row.start = start;
+    return STATUS_OK;
+}
+
+/* Accepted or ended: what the event says of the end, the rest as the attempt began. */
+static struct attempt_row merge_end(const struct attempt_row *kept, const struct run_event *event, int32_t seq)
+{
+    struct attempt_row row = event->attempt;
+    row.run = kept->run;
+    row.key_try = kept->key_try;
+    row.seq = seq;
+    row.instance = kept->instance;
+    row.boot = kept->boot;
+    row.node = kept->node;
+    row.started_at = kept->started_at;
+    row.ended_at = INSTANT_NONE;
+    if (row.state == ATTEMPT_ACCEPTED)
+        row.class = CALL_ACCEPTED;
+    else
+        row.ended_at = given_or(row.ended_at, event->at);
+    return row;
+}
+
+static enum status apply_attempt(struct run *run, const struct run_event *event, struct error *err)
+{
+    const struct attempt_row *in = &event->attempt;
+    size_t i = step_index(run, in->step);
+    if (i == SIZE_MAX)
+        return error_set(err, STATUS_CONFLICT, "the job has no step \"%s\"", in->step ? in->step : "");
+    if (in->item != 0)
+        return error_set(err, STATUS_CONFLICT, "step %s: item %d, but it has one item, 0", in->step, (int)in->item);
+    if (in->state == ATTEMPT_STARTED)
+        return apply_start_of_attempt(run, i, event, err);
+    const struct run_step *step = &run->steps[i];
+    if (in->n < 1 || (size_t)in->n > item_of(step)->attempt_count)
+        return error_set(err, STATUS_CONFLICT, "step %s: attempt %d never began", in->step, (int)in->n);
+    if (in->state == ATTEMPT_ENDED && (in->class == CALL_NONE || in->class == CALL_ACCEPTED))
+        return error_set(err, STATUS_CONFLICT, "step %s: attempt %d ended without a class", in->step, (int)in->n);
+    const struct attempt_row *kept = &item_of(step)->attempts[in->n - 1];
+    bool over = step_state_terminal(step->state) || run_state_terminal(run->row.state);
+    if (!attempt_open(kept) && (!over || call_class_definite(kept->class) || in->state != ATTEMPT_ENDED))
+        return error_set(err, STATUS_CONFLICT, "step %s: attempt %d has ended already (%s)", in->step, (int)in->n,
+                         call_class_text(kept->class));
+    struct attempt_row row = merge_end(kept, event, run->seq + 1);
+    row.stale = over;
+    enum status status = install_attempt(run, i, &row);
+    return status ? error_set(err, status, "out of memory") : STATUS_OK;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------ */
+
+static enum status apply_step(struct run *run, const struct run_event *event, struct error *err)
+{
+    size_t i = step_index(run, event->step.step);
+    if (i == SIZE_MAX || event->step.item != 0)
+        return error_set(err, STATUS_CONFLICT, "the job has no step \"%s\" with item %d",
+                         event->step.step ? event->step.step : "", (int)event->step.item);
+    const struct run_step *step = &run->steps[i];
+    const char *name = step->spec->name;
+    if (run->row.state != RUN_RUNNING)
+        return error_set(err, STATUS_CONFLICT, "step %s: the run is %s", name, run_state_text(run->row.state));
+    if (step_state_terminal(step->state))
+        return error_set(err, STATUS_CONFLICT, "step %s is %s for good", name, step_state_text(step->state));
+    if (event->step.state == STEP_RUNNING)
+        return error_set(err, STATUS_CONFLICT, "step %s: attempts say that it runs, not a step row", name);
+    if (event->step.state == STEP_WAITING && step_is_open(step))
+        return error_set(err, STATUS_CONFLICT, "step %s cannot wait: attempt %d is under way", name,
+                         (int)last_attempt(step)->n);
+    if (event->step.state == STEP_SKIPPED && item_of(step)->attempt_count)
+        return error_set(err, STATUS_CONFLICT, "step %s cannot be skipped: it has attempts", name);
+    struct step_row row = event->step;
+    row.run = run->row.id;
+    row.step = name;
+    row.seq = run->seq + 1;
+    row.since = given_or(row.since, event->at);
+    if (row.due.ms == 0)
+        row.due = INSTANT_NONE;
+    enum status status = install_step(run, i, &row);
+    return status ? error_set(err, status, "out of memory") : STATUS_OK;
+}
+
+/* ---- the run itself --------------------------------------------------------------------------------------------- */
+
+static enum status apply_start(struct run *run, const struct run_event *event, struct error *err)
+{
+    if (run->row.state != RUN_QUEUED)
+        return error_set(err, STATUS_CONFLICT, "the run cannot start: it is %s", run_state_text(run->row.state));
+    if (run->row.cancel_requested)
+        return error_set(err, STATUS_CONFLICT, "the run cannot start: it is being canceled");
+    run->row.state = RUN_RUNNING;
+    run->row.started_at = event->at;
+    text_free(run->row.reason);
+    run->row.reason = NULL;
+    return STATUS_OK;
+}
+
+static enum status apply_cancel(struct run *run, const struct run_event *event, struct error *err)
+{
+    if (run_state_terminal(run->row.state))
+        return error_set(err, STATUS_CONFLICT, "the run is %s for good", run_state_text(run->row.state));
+    if (event->reason && !text_set(&run->row.reason, event->reason))
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    run->row.cancel_requested = true;
+    return STATUS_OK;
+}
+
+static bool is_orphan(const struct attempt_row *attempt, int64_t boot)
+{
+    return attempt && attempt->state == ATTEMPT_STARTED && attempt->boot != boot;
+}
+
+static enum status apply_driver(struct run *run, const struct run_event *event, struct error *err)
+{
+    size_t count = run->job->step_count, orphans = 0;
+    const char **errors = calloc(count, sizeof *errors), *node = NULL;
+    bool ok = errors && text_set(&node, event->node);
+    for (size_t i = 0; ok && i < count; i++)
+        if (is_orphan(last_attempt(&run->steps[i]), event->boot)) {
+            ok = text_set(&errors[i], RUN_ERROR_TAKEN_OVER);
+            orphans++;
+        }
+    if (!ok) {
+        for (size_t i = 0; errors && i < count; i++)
+            text_free(errors[i]);
+        free(errors);
+        text_free(node);
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    }
+    run->seq += orphans > 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!errors[i])
+            continue;
+        struct run_item *item = &machine_of(run)->items[i];
+        struct attempt_row *attempt = &item->attempts[item->attempt_count - 1];
+        text_free(attempt->error);
+        attempt->error = errors[i];
+        attempt->state = ATTEMPT_ENDED;
+        attempt->class = CALL_UNKNOWN;
+        attempt->ended_at = event->at;
+        attempt->seq = run->seq;
+        attempt->stale = step_state_terminal(run->steps[i].state) || run_state_terminal(run->row.state);
+        if (!attempt->stale)
+            step_follow(&run->steps[i], &machine_of(run)->steps[i], attempt);
+    }
+    free(errors);
+    run->row.boot = event->boot;
+    text_free(run->row.node);
+    run->row.node = node;
+    return STATUS_OK;
+}
+
+static enum status apply_end(struct run *run, const struct run_event *event, struct error *err)
+{
+    if (run_state_terminal(run->row.state))
+        return error_set(err, STATUS_CONFLICT, "the run is %s for good", run_state_text(run->row.state));
+    if (!run_state_terminal(event->state))
+        return error_set(err, STATUS_CONFLICT, "\"%s\" is not an end", run_state_text(event->state));
+    if (run->row.state == RUN_QUEUED && event->state != RUN_CANCELED)
+        return error_set(err, STATUS_CONFLICT, "a queued run can only be canceled, not become %s",
+                         run_state_text(event->state));
+    for (size_t i = 0; event->state == RUN_SUCCEEDED && i < run->job->step_count; i++)
+        if (!step_state_terminal(run->steps[i].state))
+            return error_set(err, STATUS_CONFLICT, "the run cannot succeed: step %s is %s", run->steps[i].spec->name,
+                             step_state_text(run->steps[i].state));
+    const char *reason = NULL, *code = NULL, *args = NULL;
+    if (!text_set(&reason, event->reason ? event->reason : run->row.reason) || !text_set(&code, event->error_code) ||
+        !text_set(&args, event->error_args)) {
+        text_free(reason);
+        text_free(code);
+        text_free(args);
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    }
+    text_free(run->row.reason);
+    text_free(run->row.error_code);
+    text_free(run->row.error_args);
+    run->row.reason = reason;
+    run->row.error_code = code;
+    run->row.error_args = args;
+    run->row.state = event->state;
+    run->row.ended_at = event->at;
+    return STATUS_OK;
+}
+
+enum status run_apply(struct run *run, const struct run_event *event, struct error *err)
+{
+    switch (event->kind) {
+    case RUN_EVENT_START:
+        return apply_start(run, event, err);
+    case RUN_EVENT_ATTEMPT:
+        return apply_attempt(run, event, err);
+    case RUN_EVENT_STEP:
+        return apply_step(run, event, err);
+    case RUN_EVENT_CANCEL:
+        return apply_cancel(run, event, err);
+    case RUN_EVENT_DRIVER:
+        return apply_driver(run, event, err);
+    case RUN_EVENT_END:
+        return apply_end(run, event, err);
+    }
+    return error_set(err, STATUS_CONFLICT, "no such event: %d", (int)event->kind);
+}

@@ -1,0 +1,493 @@
+/* What follows when a step is ready, waits, or has an attempt that did not succeed (semantics.md §4). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/duration.h"
+#include "core/base/hash.h"
+#include "core/logic/run/failure.h"
+#include "core/logic/run/internal.h"
+
+#define POLL_MIN SPAN_SECOND
+#define POLL_MAX (30 * SPAN_SECOND)
+
+/* ---- what the attempts tell ------------------------------------------------------------------------------------- */
+
+static bool is_soft(const struct attempt_row *attempt)
+{
+    return attempt->class == CALL_NOT_SENT || attempt->class == CALL_BUSY;
+}
+
+static bool is_taken_over(const struct attempt_row *attempt)
+{
+    return attempt->class == CALL_UNKNOWN && attempt->error && !strcmp(attempt->error, RUN_ERROR_TAKEN_OVER);
+}
+
+/* Ends that use up a retry. */
+static bool is_hard(const struct attempt_row *attempt)
+{
+    return attempt->state == ATTEMPT_ENDED && !is_soft(attempt) && !is_taken_over(attempt);
+}
+
+static int hard_count(const struct run_item *item)
+{
+    int count = 0;
+    for (size_t i = 0; i < item->attempt_count; i++)
+        count += is_hard(&item->attempts[i]);
+    return count;
+}
+
+/* The newest attempt under the present key whose outcome is still not known; NULL: the key is settled. A refusal or a
+ * call that never left says nothing of the work that an earlier call under the same key may have begun. */
+static const struct attempt_row *unsettled(const struct run_step *step)
+{
+    const struct run_item *item = item_of(step);
+    for (size_t i = item->attempt_count; i-- > 0;) {
+        const struct attempt_row *attempt = &item->attempts[i];
+        if (attempt->key_try != item->attempts[item->attempt_count - 1].key_try)
+            break;
+        if (!call_class_definite(attempt->class))
+            return attempt;
+        if (!is_soft(attempt))
+            break;
+    }
+    return NULL;
+}
+
+int32_t next_key_try(const struct run_step *step)
+{
+    const struct attempt_row *last = last_attempt(step);
+    if (!last)
+        return 1;
+    return unsettled(step) ? last->key_try : last->key_try + 1;
+}
+
+enum step_state failure_state(const struct step_spec *spec)
+{
+    return spec->on_failure == FAILURE_IGNORE || spec->on_exhausted == EXHAUSTED_IGNORE ? STEP_IGNORED : STEP_FAILED;
+}
+
+bool reason_is_wait(const char *reason)
+{
+    static const char *const others[] = {REASON_RETRY, REASON_WAIT, REASON_JOB_LIMIT, REASON_LIMIT};
+    for (size_t i = 0; reason && i < sizeof others / sizeof *others; i++)
+        if (!strcmp(reason, others[i]))
+            return false;
+    return reason != NULL;
+}
+
+/* ---- the planner's view of one step ----------------------------------------------------------------------------- */
+
+struct view {
+    const struct run *run;
+    const struct run_step *step;
+    const struct step_spec *spec;
+    const struct step_memory *memory;
+    const struct attempt_row *last; /* NULL: no call yet */
+    const struct run_world *world;
+    const struct plan_picks *picks;
+    struct machine *machine;
+    struct call_spec call;
+    size_t index;
+    instant now;
+    bool served; /* a waiting row was written after the last attempt, and its time has come */
+    struct plan *plan;
+};
+
+static void plan_end(struct view *v, enum step_state state, const char *error)
+{
+    *v->plan = (struct plan){.kind = PLAN_END, .state = state, .error = error};
+}
+
+static void plan_wait(struct view *v, const char *reason, instant due, instant poll)
+{
+    *v->plan = (struct plan){.kind = PLAN_WAIT, .reason = reason, .due = due, .poll = poll};
+}
+
+static void plan_call(struct view *v, const char *instance)
+{
+    if (v->run->job->max_in_flight > 0 && v->picks->open >= v->run->job->max_in_flight)
+        plan_wait(v, REASON_JOB_LIMIT, INSTANT_NONE, INSTANT_NONE); /* the end of another call wakes it */
+    else
+        *v->plan = (struct plan){.kind = PLAN_CALL, .instance = instance, .key_try = next_key_try(v->step)};
+}
+
+static const char *failure_text(struct view *v)
+{
+    const struct attempt_row *last = v->last;
+    return note_textf(v->machine, "%s (attempt %d at %s)%s%.300s", call_class_text(last->class), (int)last->n,
+                      last->instance, last->error ? ": " : "", last->error ? last->error : "");
+}
+
+static void plan_fail(struct view *v)
+{
+    enum step_state state = failure_state(v->spec);
+    bool open = !call_class_definite(v->last->class) || unsettled(v->step);
+    if (state == STEP_FAILED && open && v->call.repeat == REPEAT_NEVER)
+        state = STEP_UNKNOWN;
+    plan_end(v, state, failure_text(v));
+}
+
+/* ---- waiting for a place ---------------------------------------------------------------------------------------- */
+
+static instant wait_began(const struct view *v)
+{
+    return instant_is_none(v->memory->wait_since) ? v->now : v->memory->wait_since;
+}
+
+/* true: the step has waited for long enough, and has failed. */
+static bool wait_is_over(struct view *v, const char *reason)
+{
+    char length[DURATION_SIZE];
+    if (instant_cmp(v->now, instant_add(wait_began(v), v->call.wait_timeout)) < 0)
+        return false;
+    const char *text =
+        note_textf(v->machine, "waited %s (wait_timeout) and could not call: %s%s%.300s",
+                   duration_format(v->call.wait_timeout, length), reason, v->last && v->last->error ? ": " : "",
+                   v->last && v->last->error ? v->last->error : "");
+    plan_end(v, failure_state(v->spec), text);
+    return true;
+}
+
+/* Nobody tells the run when an instance appears: it looks again, ever less often. */
+static void wait_for_place(struct view *v, const char *reason)
+{
+    if (wait_is_over(v, reason))
+        return;
+    span waited = instant_sub(v->now, wait_began(v));
+    span pause = waited < POLL_MIN ? POLL_MIN : waited > POLL_MAX ? POLL_MAX : waited;
+    instant end = instant_add(wait_began(v), v->call.wait_timeout);
+    plan_wait(v, reason, INSTANT_NONE, instant_min(end, instant_add(v->now, pause)));
+}
+
+/* How often this instance has been asked in vain, without a real end between. */
+static int times_asked(const struct run_item *item, const char *instance)
+{
+    int times = 0;
+    for (size_t i = item->attempt_count; i-- > 0 && is_soft(&item->attempts[i]);)
+        times += !strcmp(item->attempts[i].instance, instance);
+    return times;
+}
+
+/* All live instances were asked once: a pause, as long as the first of them said, or 1 s doubling to 60 s. */
+static void wait_after_round(struct view *v)
+{
+    const struct run_item *item = item_of(v->step);
+    const char *reason = v->last->class == CALL_BUSY ? REASON_BUSY : REASON_UNREACHABLE;
+    instant due = INSTANT_MAX;
+    bool said = false;
+    if (wait_is_over(v, reason))
+        return;
+    for (size_t i = item->attempt_count; i-- > 0 && is_soft(&item->attempts[i]);) {
+        const struct attempt_row *attempt = &item->attempts[i];
+        if (attempt->seq < v->memory->row_seq)
+            break;
+        said |= attempt->retry_after > 0;
+        due = instant_min(due, instant_add(attempt->ended_at, attempt->retry_after > 0
+                                                                  ? attempt->retry_after
+                                                                  : busy_delay(times_asked(item, attempt->instance))));
+    }
+    due = instant_max(due, instant_add(v->last->ended_at, POLL_MIN));
+    if (!said) /* what the executor said is honoured in full; the end of patience is looked at afterwards */
+        due = instant_min(due, instant_add(wait_began(v), v->call.wait_timeout));
+    plan_wait(v, reason, due, INSTANT_NONE);
+}
+
+/* ---- choosing an instance --------------------------------------------------------------------------------------- */
+
+struct choice {
+    const char *only;    /* this one or none; NULL */
+    const char *after;   /* round-robin from the one behind it; NULL */
+    bool not_hard;       /* not where the step has failed already (transfer) */
+    bool not_this_round; /* not where this round has been refused already */
+    const char *found;   /* out: NULL = none */
+    const char *reason;  /* out, when none */
+    bool limit;          /* out: one is there, but at its limit */
+};
+
+static size_t gather_tried(const struct view *v, const struct choice *c, const char **tried)
+{
+    const struct run_item *item = item_of(v->step);
+    size_t count = 0;
+    for (size_t i = 0; i < item->attempt_count; i++) {
+        const struct attempt_row *attempt = &item->attempts[i];
+        bool this_round = is_soft(attempt) && attempt->seq > v->memory->row_seq && !v->served;
+        if ((c->not_hard && is_hard(attempt)) || (c->not_this_round && this_round))
+            tried[count++] = attempt->instance;
+    }
+    return count;
+}
+
+static bool same_task(const struct step_spec *a, const struct step_spec *b)
+{
+    return a->task && b->task && !strcmp(a->task, b->task) && !strcmp(a->application, b->application);
+}
+
+/* Calls of this task that the present list begins; at one instance, or at any. */
+static int32_t picked(const struct view *v, const char *address)
+{
+    int32_t count = 0;
+    for (size_t i = 0; i < v->picks->count; i++) {
+        const struct run_effect *effect = &v->picks->effects[i];
+        if (effect->kind != EFFECT_ATTEMPT || (address && strcmp(effect->attempt.instance, address) != 0))
+            continue;
+        size_t other = step_index(v->run, effect->attempt.step);
+        count += other != SIZE_MAX && same_task(v->spec, &v->run->job->steps[other]);
+    }
+    return count;
+}
+
+/* The instances as they are once the list has been carried out. `*ret_copy` is to be freed. */
+static size_t list_instances(const struct view *v, const struct route_instance **ret, struct route_instance **ret_copy)
+{
+    size_t count = v->world->instances(v->world->context, v->run->job->meta.project, v->spec, ret);
+    *ret_copy = NULL;
+    if (!count || v->call.concurrency <= 0 || !v->spec->task || !picked(v, NULL))
+        return count;
+    struct route_instance *copy = malloc(count * sizeof *copy);
+    if (!copy)
+        return count;
+    memcpy(copy, *ret, count * sizeof *copy);
+    for (size_t i = 0; i < count; i++) {
+        copy[i].in_flight += picked(v, copy[i].address);
+        copy[i].full |= copy[i].in_flight >= v->call.concurrency;
+    }
+    *ret = *ret_copy = copy;
+    return count;
+}
+
+static bool at_limit(const struct route_query *query, const struct route_instance *instances, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (instances[i].usable && instances[i].full &&
+            (query->routing != ROUTE_FIXED || (query->fixed && !strcmp(query->fixed, instances[i].address))))
+            return true;
+    return false;
+}
+
+/* false: the key cannot be rendered; the plan says so. */
+static bool hash_key(struct view *v, uint64_t *ret)
+{
+    struct render_scope scope;
+    struct template_context context;
+    struct str key;
+    struct error err = {STATUS_OK, "out of memory"};
+    str_init(&key, LIMIT_PARAMS);
+    enum status status = render_scope_begin(&scope, v->run, v->machine->assumed, v->index, v->world, &context);
+    if (!status)
+        status = template_render_text(v->spec->instance ? v->spec->instance : "", &context, &key, &err);
+    render_scope_end(&scope);
+    *ret = hash_text(str_text(&key), 0);
+    str_release(&key);
+    if (status)
+        plan_end(v, failure_state(v->spec), note_textf(v->machine, "routing key: %s", err.text));
+    return !status;
+}
+
+/* false: the plan is made already (a failure). */
+static bool choose(struct view *v, struct choice *c)
+{
+    struct route_query query = {.routing = v->spec->routing,
+                                .fixed = v->spec->instance,
+                                .random = v->world->random + v->index,
+                                .after = c->after};
+    if (c->only) {
+        query.routing = ROUTE_FIXED;
+        query.fixed = c->only;
+    }
+    if (v->spec->task && v->world->cursor)
+        query.cursor =
+            v->world->cursor(v->world->context, v->run->job->meta.project, v->spec->application, v->spec->task) +
+            (uint32_t)picked(v, NULL);
+    if (query.routing == ROUTE_HASH && !hash_key(v, &query.key))
+        return false;
+    const char **tried = malloc((item_of(v->step)->attempt_count + 1) * sizeof *tried);
+    if (!tried) { /* out of memory: later */
+        plan_wait(v, REASON_LIMIT, INSTANT_NONE, instant_add(v->now, POLL_MIN));
+        return false;
+    }
+    query.tried = tried;
+    query.tried_count = gather_tried(v, c, tried);
+    const struct route_instance *instances = NULL;
+    struct route_instance *copy;
+    size_t count = list_instances(v, &instances, &copy);
+    size_t found = route_pick(&query, instances, count, &c->reason);
+    c->found = found == SIZE_MAX ? NULL : note_text(v->machine, instances[found].address);
+    c->limit = !c->found && at_limit(&query, instances, count);
+    c->reason = c->reason ? note_text(v->machine, c->reason) : NULL;
+    free(copy);
+    free(tried);
+    return true;
+}
+
+static void call_or_wait(struct view *v, const struct choice *c)
+{
+    if (c->found)
+        plan_call(v, c->found);
+    else if (c->limit)
+        plan_wait(v, REASON_LIMIT, INSTANT_NONE, instant_add(v->now, POLL_MIN));
+    else
+        wait_for_place(v, c->reason && strcmp(c->reason, "all_tried") != 0 ? c->reason : "no_instance");
+}
+
+/* ---- moves ------------------------------------------------------------------------------------------------------ */
+
+/* Where the step must go because an outcome there is not known yet; NULL: free. */
+static const char *bound_to(const struct view *v)
+{
+    const struct attempt_row *open = unsettled(v->step);
+    return open && v->call.repeat != REPEAT_ANYWHERE ? open->instance : NULL;
+}
+
+static bool preset_transfers(const struct view *v)
+{
+    return v->spec->on_failure == FAILURE_TRANSFER || v->spec->on_failure == FAILURE_RETRY_TRANSFER;
+}
+
+static bool transfer_stage(const struct view *v)
+{
+    int hard = hard_count(item_of(v->step));
+    return preset_transfers(v) && hard > (v->spec->on_failure == FAILURE_TRANSFER ? 0 : v->spec->retry.max);
+}
+
+/* not_sent, busy: each live instance once, then a pause, then again. */
+static void move_next_instance(struct view *v)
+{
+    struct choice c = {.only = bound_to(v), .not_hard = transfer_stage(v) && !bound_to(v), .not_this_round = true};
+    if (!c.only && v->spec->routing == ROUTE_ROUND_ROBIN && !v->served)
+        c.after = v->last->instance;
+    if (!choose(v, &c))
+        return;
+    if (c.found)
+        plan_call(v, c.found);
+    else if (v->served)
+        call_or_wait(v, &c);
+    else
+        wait_after_round(v);
+}
+
+static bool elapsed(const struct view *v)
+{
+    span limit = v->spec->retry.max_elapsed;
+    return limit > 0 && instant_sub(v->now, item_of(v->step)->attempts[0].started_at) > limit;
+}
+
+/* May the present end be answered by another call at the same place (or as `repeat` says)? */
+static bool may_retry(const struct view *v, enum failure_move move)
+{
+    const struct retry_policy *policy = &v->spec->retry;
+    bool wanted = move == MOVE_RETRY_SAME || move == MOVE_RETRY_THEN_TRANSFER || move == MOVE_REPEAT;
+    if (policy->on)
+        wanted = policy->on >> v->last->class & 1U;
+    else if (move == MOVE_REPEAT && v->spec->on_failure == FAILURE_TRANSFER && v->call.repeat == REPEAT_ANYWHERE)
+        wanted = false; /* moves on at once */
+    return wanted && hard_count(item_of(v->step)) <= policy->max && !elapsed(v);
+}
+
+static double random_share(const struct view *v)
+{
+    return (double)(hash_mix(v->world->random + v->index) >> 11) / (double)(1ULL << 53);
+}
+
+static void retry(struct view *v)
+{
+    span delay = retry_delay(&v->spec->retry, hard_count(item_of(v->step)), v->last->retry_after, random_share(v));
+    if (delay > 0 && !v->served) {
+        plan_wait(v, REASON_RETRY, instant_add(v->last->ended_at, delay), INSTANT_NONE);
+        return;
+    }
+    bool open = unsettled(v->step) != NULL;
+    struct choice c = {.only = open ? bound_to(v) : v->last->instance, .after = open ? v->last->instance : NULL};
+    if (!choose(v, &c))
+        return;
+    if (!c.found && !c.limit && c.only && !open) { /* the place is gone, and it owes us nothing */
+        c = (struct choice){.after = v->last->instance};
+        if (!choose(v, &c))
+            return;
+    }
+    call_or_wait(v, &c);
+}
+
+/* Each other instance once, at once. */
+static void transfer(struct view *v)
+{
+    struct choice c = {.not_hard = true, .after = v->last->instance};
+    if (!choose(v, &c))
+        return;
+    if (!c.found && !c.limit)
+        plan_fail(v);
+    else
+        call_or_wait(v, &c);
+}
+
+/* The scheduler that called is gone: the same question again, whatever the preset, and no retry is used up. */
+static void repeat_after_take_over(struct view *v)
+{
+    struct choice c = {.only = v->last->instance};
+    if (!choose(v, &c))
+        return;
+    if (!c.found && !c.limit && v->call.repeat == REPEAT_ANYWHERE) {
+        c = (struct choice){.after = v->last->instance};
+        if (!choose(v, &c))
+            return;
+    }
+    call_or_wait(v, &c);
+}
+
+static void plan_after(struct view *v)
+{
+    enum call_class class = v->last->class;
+    enum failure_move move = failure_move_of(class, v->spec->on_failure);
+    bool open = !call_class_definite(class);
+    if (move == MOVE_CANCELED)
+        plan_end(v, STEP_CANCELED, failure_text(v));
+    else if (move == MOVE_NEXT_INSTANCE)
+        move_next_instance(v);
+    else if (open && v->call.repeat == REPEAT_NEVER)
+        plan_fail(v);
+    else if (is_taken_over(v->last))
+        repeat_after_take_over(v);
+    else if (may_retry(v, move))
+        retry(v);
+    else if (preset_transfers(v) && (!open || v->call.repeat == REPEAT_ANYWHERE) && !elapsed(v))
+        transfer(v);
+    else
+        plan_fail(v);
+}
+
+static void plan_first(struct view *v)
+{
+    struct choice c = {0};
+    if (choose(v, &c))
+        call_or_wait(v, &c);
+}
+
+void plan_step(const struct run *run, size_t step, struct moment now, const struct run_world *world,
+               const struct plan_picks *picks, struct plan *ret)
+{
+    struct view v = {.run = run,
+                     .step = &run->steps[step],
+                     .spec = run->steps[step].spec,
+                     .memory = &machine_of(run)->steps[step],
+                     .last = last_attempt(&run->steps[step]),
+                     .world = world,
+                     .picks = picks,
+                     .machine = machine_of(run),
+                     .index = step,
+                     .now = now.wall,
+                     .plan = ret};
+    bool row_is_newer = v.step->state == STEP_WAITING && (!v.last || v.memory->row_seq > v.last->seq);
+    if (row_is_newer && !instant_is_none(v.step->due) && instant_cmp(v.now, v.step->due) < 0) {
+        plan_wait(&v, v.step->reason, v.step->due, INSTANT_NONE);
+        return;
+    }
+    v.served = row_is_newer && v.memory->row_seq > 0;
+    if (!call_of(run, v.spec, world, &v.call)) {
+        v.call = call_spec_resolve(NULL, v.spec);
+        wait_for_place(&v, REASON_TASK_GONE);
+        return;
+    }
+    if (v.last)
+        plan_after(&v);
+    else
+        plan_first(&v);
+}
