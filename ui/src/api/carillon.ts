@@ -24,7 +24,7 @@ export function listProjects(options: CallOptions = {}): Promise<Page<Project>> 
 
 export function listJobs(
   name: string,
-  filter: { q?: string; skip?: number; limit?: number },
+  filter: { q?: string; state?: string; skip?: number; limit?: number },
   signal?: AbortSignal,
 ): Promise<Page<JobStatus>> {
   return call('GET', `${project(name)}/jobs`, { query: filter, signal });
@@ -44,8 +44,10 @@ export function getJobStatus(projectName: string, name: string, signal?: AbortSi
   return call('GET', `${job(projectName, name)}/status`, { signal });
 }
 
+/** Replaces the version that was read, or (without one) makes a new job; never writes over what it has not seen. */
 export function putJob(projectName: string, name: string, text: string, version?: string): Promise<unknown> {
-  const headers: Record<string, string> = version ? { 'If-Match': `"${version}"` } : {};
+  const seen: Record<string, string> = version ? { 'If-Match': `"${version}"` } : { 'If-None-Match': '*' };
+  const headers = { ...seen, 'X-Carillon-Source': 'ui' };
   return call('PUT', job(projectName, name), { body: text, headers });
 }
 

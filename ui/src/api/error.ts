@@ -60,10 +60,6 @@ export function errorFromAnswer(status: number, body: unknown): ApiError {
 export function remedyKey(error: unknown): string {
   if (!(error instanceof ApiError)) return 'unexpected';
   if (error.code === UNREACHABLE) return 'unreachable';
-  const kind = /^SCHEDULING_([A-Z]+)_/.exec(error.code)?.[1];
-  if (kind === 'UNAVAILABLE') return 'unavailable';
-  if (kind === 'CONFLICT') return 'conflict';
-  if (kind === 'VALIDATION') return 'validation';
   switch (error.status) {
     case 400:
     case 422:

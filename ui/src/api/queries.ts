@@ -18,7 +18,7 @@ export function useProjects() {
   });
 }
 
-export function useJobs(project: string, filter: { q?: string; skip: number; limit: number }) {
+export function useJobs(project: string, filter: { q?: string; state?: string; skip: number; limit: number }) {
   return useQuery({
     queryKey: ['jobs', project, filter],
     queryFn: ({ signal }) => api.listJobs(project, filter, signal),

@@ -125,6 +125,7 @@ export interface Run {
   retry_of?: string | null;
   retry_no?: number;
   version?: number | string;
+  cancel_requested?: boolean;
 }
 
 export interface Attempt {
@@ -144,6 +145,12 @@ export interface Attempt {
   bytes_sent?: number | null;
   reused_connection?: boolean | null;
   stale?: boolean;
+  code?: string | null;
+  connect_ms?: number | null; // −1: not reached
+  first_byte_ms?: number | null;
+  total_ms?: number | null;
+  request_size?: number | null;
+  response_size?: number | null;
   request?: unknown;
   response?: unknown;
 }
@@ -152,6 +159,9 @@ export interface RunStep {
   step: string;
   state: string;
   reason?: string | null;
+  due?: Instant | null;
+  error?: string | null;
+  result?: unknown;
   attempts?: Attempt[];
 }
 
@@ -177,7 +187,7 @@ export interface Explain {
   state: string;
   owner?: { node?: string | null; since?: Instant | null; slot?: number | string | null } | null;
   triggers?: TriggerStatus[];
-  waiting?: { run?: string | null; step?: string | null; reason?: string | null; since?: Instant | null }[];
+  waiting?: { run?: string | null; step?: string | null; reason?: string | null; since?: Instant | null; due?: Instant | null }[];
 }
 
 export interface ErrorDetail {

@@ -105,22 +105,29 @@ export function parseJson(text: string): JsonNode {
   return root;
 }
 
-/** The same tokens in the same order, laid out anew. Short lists of plain values stay on one line. */
+const WIDTH = 84; // of what may stand on one line
+
+/** The same tokens in the same order, laid out anew. Short lists and, further in, short objects take one line. */
 export function formatJson(text: string, skipMembers: readonly string[] = []): string {
+  const flat = (node: JsonNode): boolean =>
+    node.kind === 'object'
+      ? node.members.every(({ value }) => value.kind !== 'object' && (value.kind !== 'array' || flat(value)))
+      : node.kind !== 'array' || node.items.every((item) => item.kind !== 'object' && item.kind !== 'array');
   const write = (node: JsonNode, indent: string, top: boolean): string => {
     const inner = `${indent}  `;
     if (node.kind === 'object') {
       const members = top ? node.members.filter((member) => !skipMembers.includes(member.key)) : node.members;
       if (members.length === 0) return '{}';
-      const lines = members.map((member) => `${inner}${JSON.stringify(member.key)}: ${write(member.value, inner, false)}`);
-      return `{\n${lines.join(',\n')}\n${indent}}`;
+      const parts = members.map((member) => `${JSON.stringify(member.key)}: ${write(member.value, inner, false)}`);
+      const line = `{${parts.join(', ')}}`;
+      if (indent.length >= 4 && flat(node) && line.length <= WIDTH) return line;
+      return `{\n${parts.map((part) => inner + part).join(',\n')}\n${indent}}`;
     }
     if (node.kind === 'array') {
       if (node.items.length === 0) return '[]';
       const items = node.items.map((item) => write(item, inner, false));
       const line = `[${items.join(', ')}]`;
-      const plain = node.items.every((item) => item.kind !== 'object' && item.kind !== 'array');
-      if (plain && line.length <= 72) return line;
+      if (flat(node) && line.length <= WIDTH) return line;
       return `[\n${items.map((item) => inner + item).join(',\n')}\n${indent}]`;
     }
     return text.slice(node.start, node.end);

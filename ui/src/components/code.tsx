@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { Button } from './basics';
 
 /** Text as it is, to read and to copy. Focusable, so that it scrolls by keyboard. */
-export function Code({ text, label, limit }: { text: string; label: string; limit?: number }) {
+export function Code({ text, label, limit, note }: { text: string; label: string; limit?: number; note?: string }) {
   const { t } = useTranslation();
   const [all, setAll] = useState(false);
   const cut = limit !== undefined && !all && text.length > limit;
@@ -13,6 +13,7 @@ export function Code({ text, label, limit }: { text: string; label: string; limi
       <pre tabIndex={0} role="region" aria-label={label}>
         {cut ? `${text.slice(0, limit)}…` : text}
       </pre>
+      {note && <p className="hint">{note}</p>}
       {cut && (
         <Button small look="ghost" onClick={() => setAll(true)}>
           {t('code.all', { n: text.length })}

@@ -29,6 +29,12 @@ export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now);
 }
 
+/** Dates follow the region of the reader's browser when it speaks the chosen language (en-GB), else the language. */
+function useFormatTag(): string {
+  const { i18n } = useTranslation();
+  return navigator.languages.find((tag) => tag.toLowerCase().split('-')[0] === i18n.language) ?? i18n.language;
+}
+
 export function useZone(): string {
   return useSettings().clock === 'utc' ? 'UTC' : localZone();
 }
@@ -39,13 +45,13 @@ function utcTitle(ms: number): string {
 
 /** An instant; `zone` shows it in another zone than the reader's. */
 export function Time({ value, zone }: { value: string | null | undefined; zone?: string }) {
-  const { i18n } = useTranslation();
+  const tag = useFormatTag();
   const own = useZone();
   const ms = instantOf(value);
   if (ms === null) return <span className="muted">–</span>;
   return (
     <time dateTime={value ?? undefined} title={utcTitle(ms)} className="time">
-      {showInstant(ms, i18n.language, zone ?? own, Date.now())}
+      {showInstant(ms, tag, zone ?? own, Date.now())}
     </time>
   );
 }
@@ -53,11 +59,12 @@ export function Time({ value, zone }: { value: string | null | undefined; zone?:
 /** "in 5 min"; the instant itself on hover and for those who read the markup. */
 export function Ago({ value }: { value: string | null | undefined }) {
   const { i18n } = useTranslation();
+  const tag = useFormatTag();
   const zone = useZone();
   const tick = useNow();
   const ms = instantOf(value);
   if (ms === null) return <span className="muted">–</span>;
-  const absolute = showInstant(ms, i18n.language, zone, tick);
+  const absolute = showInstant(ms, tag, zone, tick);
   return (
     <time dateTime={value ?? undefined} title={`${absolute} (${zone})\n${utcTitle(ms)}`} className="time">
       {showRelative(ms, tick, i18n.language) ?? absolute}

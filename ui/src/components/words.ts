@@ -7,7 +7,8 @@ import { useTranslation } from 'react-i18next';
 export function useWord(): (group: string, value: string) => string {
   const { t, i18n } = useTranslation();
   return (group, value) => {
-    const key = `${group}.${value}`;
-    return /^\w+$/.test(value) && i18n.exists(key) ? t(key) : value;
+    if (!/^\w+( \w+){0,3}$/.test(value)) return value;
+    const key = `${group}.${value.replace(/ /g, '_')}`;
+    return i18n.exists(key) ? t(key) : value;
   };
 }

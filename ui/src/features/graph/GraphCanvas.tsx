@@ -1,7 +1,7 @@
 // The drawing itself; loaded late, since it carries the two big libraries.
 import { Background, BackgroundVariant, Controls, Handle, MarkerType, Position, ReactFlow, type Edge, type Node, type NodeProps } from '@xyflow/react';
 import '@xyflow/react/dist/base.css';
-import { memo, useMemo } from 'react';
+import { memo, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { RunStep } from '../../api/types';
 import { toneOf } from '../../api/states';
@@ -76,6 +76,9 @@ const nodeTypes = { step: StepNode };
 export default function GraphCanvas({ steps, states, live, narrow, selected, onSelect }: GraphCanvasProps) {
   const { t } = useTranslation();
   const word = useWord();
+  const box = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => setWidth(box.current?.clientWidth ?? 0), []);
   // The layout depends on the shape alone: live states change colours, never places.
   const shape = steps.map((step) => `${step.name}<${step.after.map((edge) => edge.from).join('+')}`).join(';');
   const layout = useMemo(() => layoutSteps(steps, narrow ? 'TB' : 'LR'), [shape, narrow]); // eslint-disable-line react-hooks/exhaustive-deps
@@ -101,17 +104,19 @@ export default function GraphCanvas({ steps, states, live, narrow, selected, onS
           target: step.name,
           className: walked ? 'walked' : to === 'skipped' ? 'passed' : undefined,
           label: edge.on === 'success' ? undefined : word('edge', edge.on),
-          markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14, color: 'var(--line-strong)' },
+          markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14, color: walked ? 'var(--accent)' : 'var(--line-strong)' },
           focusable: false,
         };
       }),
   );
-  const height = Math.min(560, Math.max(190, layout.height + 60));
+  // As tall as the drawing will be once it is scaled to the width that there is.
+  const scale = width === 0 ? 1 : Math.min(1, (width - 28) / Math.max(1, layout.width));
+  const height = Math.min(560, Math.max(150, layout.height * scale + 64));
 
   return (
-    <div className="canvas" style={{ height }}>
+    <div className="canvas" ref={box} style={{ height }}>
       <ReactFlow
-        key={`${shape}|${narrow}`}
+        key={`${shape}|${narrow}|${width}`}
         nodes={nodes}
         edges={edges}
         nodeTypes={nodeTypes}

@@ -19,27 +19,30 @@ type Doc = Record<string, unknown>;
 const isDoc = (value: unknown): value is Doc => typeof value === 'object' && value !== null && !Array.isArray(value);
 const text = (value: unknown): string => (typeof value === 'string' ? value : value === undefined || value === null ? '' : String(value));
 
-function edgeOf(value: unknown): GraphEdge | null {
-  if (typeof value === 'string') return { from: value, on: 'success' };
+/** `usual`: the condition that the step gives to all its edges. */
+function edgeOf(value: unknown, usual: string): GraphEdge | null {
+  if (typeof value === 'string') return { from: value, on: usual };
   if (!isDoc(value)) return null;
-  const from = text(value.step ?? value.from ?? value.name);
-  return from === '' ? null : { from, on: text(value.when ?? value.on ?? value.if) || 'success' };
+  const from = text(value.step);
+  return from === '' ? null : { from, on: text(value.when ?? value.on) || usual };
 }
 
-function stepOf(doc: Doc, inherited: string[]): GraphStep {
-  const own = Array.isArray(doc.after) ? doc.after : doc.after === undefined ? [] : [doc.after];
-  const after = own.map(edgeOf).filter((edge): edge is GraphEdge => edge !== null);
-  for (const from of inherited) {
-    if (!after.some((edge) => edge.from === from)) after.push({ from, on: 'success' });
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined ? [] : [value]);
+
+function stepOf(doc: Doc, before: string[], inherited: unknown[]): GraphStep {
+  const usual = text(doc.when ?? doc.on) || 'success';
+  const after = [...listOf(doc.after), ...inherited].map((value) => edgeOf(value, usual)).filter((edge): edge is GraphEdge => edge !== null);
+  for (const from of before) {
+    if (!after.some((edge) => edge.from === from)) after.push({ from, on: usual });
   }
   const wait = text(doc.wait);
-  const kind = text(doc.kind) || (wait ? 'wait' : doc.job ? 'job' : 'http');
+  const kind = text(doc.kind) || (wait ? 'wait' : doc.noop ? 'noop' : doc.job ? 'job' : 'http');
   return {
     name: text(doc.step ?? doc.name),
     kind,
     calls: text(doc.task ?? doc.url ?? doc.job ?? (wait || '')),
     after,
-    join: isDoc(doc.join) ? text(doc.join.n) : text(doc.join) || 'all',
+    join: text(doc.join) || 'all',
     onFailure: text(doc.on_failure) || 'stop',
   };
 }
@@ -48,30 +51,33 @@ function stepOf(doc: Doc, inherited: string[]): GraphStep {
  * Blocks `serial: […]` and `parallel: […]` are another way to write the same graph. Returns the names that whatever
  * comes behind has to wait for.
  */
-function collect(items: unknown[], serial: boolean, inherited: string[], steps: GraphStep[]): string[] {
-  let ends: string[] = serial ? inherited : [];
-  for (const item of items) {
-    if (!isDoc(item)) continue;
-    const before = serial ? ends : inherited;
-    let its: string[];
-    if (Array.isArray(item.serial)) its = collect(item.serial, true, before, steps);
-    else if (Array.isArray(item.parallel)) its = collect(item.parallel, false, before, steps);
-    else {
-      const step = stepOf(item, before);
-      if (step.name === '') continue;
-      steps.push(step);
-      its = [step.name];
-    }
+function collect(items: unknown[], serial: boolean, before: string[], inherited: unknown[], steps: GraphStep[]): string[] {
+  let ends: string[] = serial ? before : [];
+  items.forEach((item, index) => {
+    if (!isDoc(item)) return;
+    const first = !serial || index === 0;
+    const its = collectItem(item, serial ? ends : before, first ? inherited : [], steps);
     ends = serial ? its : [...ends, ...its];
-  }
+  });
   return ends;
+}
+
+/** `inherited`: the `after` of the blocks around, for whatever they begin with. */
+function collectItem(item: Doc, before: string[], inherited: unknown[], steps: GraphStep[]): string[] {
+  const list = item.serial ?? item.parallel;
+  if (Array.isArray(list)) {
+    return collect(list, item.serial !== undefined, before, [...listOf(item.after), ...inherited], steps);
+  }
+  const step = stepOf(item, before, inherited);
+  if (step.name === '') return before;
+  steps.push(step);
+  return [step.name];
 }
 
 export function stepsOfGraph(graph: unknown): GraphStep[] {
   const steps: GraphStep[] = [];
   // At the top, steps stand side by side; only `after` and blocks order them.
-  if (Array.isArray(graph)) collect(graph, false, [], steps);
-  else if (isDoc(graph)) collect([graph], false, [], steps);
+  if (Array.isArray(graph)) collect(graph, false, [], [], steps);
   return steps;
 }
 

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useSearchParams } from 'wouter';
 import { useJobs } from '../../api/queries';
@@ -19,21 +19,23 @@ import { SHORTEST_YAML } from './samples';
 import { useJobActions } from './useJobActions';
 
 const LIMIT = 50;
+const JOB_STATES = ['active', 'paused', 'suspended'];
 
 export function JobsPage({ project }: { project: string }) {
   const { t } = useTranslation();
   const [params, setParams] = useSearchParams();
   const q = params.get('q') ?? '';
   const skip = Math.max(0, Number(params.get('skip') ?? 0) || 0);
-  const query = useJobs(project, { q: q || undefined, skip, limit: LIMIT });
+  const state = params.get('state') ?? '';
+  const query = useJobs(project, { q: q || undefined, state: state || undefined, skip, limit: LIMIT });
   const actions = useJobActions(project);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [running, setRunning] = useState<JobStatus | null>(null);
   usePage(t('jobs.title'));
 
   const setSkip = (value: number): void => setParams((old) => withParam(old, 'skip', value ? String(value) : ''));
-  const search = (value: string): void =>
-    setParams((old) => withParam(withParam(old, 'q', value), 'skip', ''), { replace: true });
+  const filter = (key: string, value: string): void =>
+    setParams((old) => withParam(withParam(old, key, value), 'skip', ''), { replace: true });
   const toggle = (name: string): void => {
     const next = new Set(chosen);
     if (!next.delete(name)) next.add(name);
@@ -133,7 +135,18 @@ export function JobsPage({ project }: { project: string }) {
         }
       />
       <div className="toolbar">
-        <SearchBox value={q} onChange={search} label={t('jobs.search')} />
+        <SearchBox value={q} onChange={(value) => filter('q', value)} label={t('jobs.search')} />
+        <label>
+          <span>{t('jobs.state')}</span>
+          <select value={state} onChange={(event) => filter('state', event.target.value)}>
+            <option value="">{t('runs.anystate')}</option>
+            {JOB_STATES.map((name) => (
+              <option key={name} value={name}>
+                {t(`state.${name}`)}
+              </option>
+            ))}
+          </select>
+        </label>
         {chosen.size > 0 && (
           <div className="bulk" role="group" aria-label={t('jobs.bulk', { count: chosen.size })}>
             <span role="status">{t('jobs.bulk', { count: chosen.size })}</span>
@@ -155,8 +168,8 @@ export function JobsPage({ project }: { project: string }) {
       <Answer query={query} rows={6}>
         {(page) =>
           page.items.length === 0 ? (
-            q || skip > 0 ? (
-              <Empty title={t('jobs.nomatch', { q })} actions={<Button onClick={() => setParams({})}>{t('jobs.all')}</Button>} />
+            q || state || skip > 0 ? (
+              <Empty title={t('jobs.nomatch')} actions={<Button onClick={() => setParams({})}>{t('jobs.all')}</Button>} />
             ) : (
               <NoJobs project={project} />
             )
@@ -199,7 +212,8 @@ function Schedules({ job }: { job: JobStatus }) {
 }
 
 /** Asks after a short pause in typing, so that each letter is not a request. */
-export function SearchBox({ value, onChange, label }: { value: string; onChange: (value: string) => void; label: string }) {
+export function SearchBox({ value, onChange, label, suggestions }: { value: string; onChange: (value: string) => void; label: string; suggestions?: string[] }) {
+  const listId = useId();
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   useEffect(() => {
@@ -210,7 +224,21 @@ export function SearchBox({ value, onChange, label }: { value: string; onChange:
   return (
     <div className="search" role="search">
       <Icon name="search" />
-      <input type="search" aria-label={label} placeholder={label} value={text} onChange={(event) => setText(event.target.value)} />
+      <input
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        list={suggestions ? listId : undefined}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      {suggestions && (
+        <datalist id={listId}>
+          {suggestions.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+      )}
     </div>
   );
 }

@@ -68,6 +68,11 @@ export function Why({ project, job }: { project: string; job: string }) {
                             <Ago value={item.since} />
                           </span>
                         )}
+                        {item.due && (
+                          <span className="muted">
+                            → <Ago value={item.due} />
+                          </span>
+                        )}
                       </li>
                     ))}
                   </ul>

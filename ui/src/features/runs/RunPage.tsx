@@ -56,10 +56,11 @@ function RunView({ project, run }: { project: string; run: RunDetail }) {
           </>
         }
         title={t('run.title', { id: run.id })}
-        actions={open && <CancelButton project={project} id={run.id} />}
+        actions={open && !run.cancel_requested && <CancelButton project={project} id={run.id} />}
       >
         <p className="head-line">
           <State state={run.state} />
+          {open && run.cancel_requested && <span>{t('run.canceling')}</span>}
           <span>
             {word('origin', run.origin)} · {run.trigger}
           </span>
@@ -70,7 +71,7 @@ function RunView({ project, run }: { project: string; run: RunDetail }) {
         {(run.error?.code || run.error?.message || run.reason) && (
           <p className={run.state === 'failed' || run.state === 'lost' ? 'reason bad' : 'reason'}>
             {run.error?.code && <code>{run.error.code}</code>} {run.error?.message} {run.reason && word('reason', run.reason)}
-            {run.error?.args !== undefined && run.error.args !== null && <span className="muted small"> {stringify(run.error.args)}</span>}
+            {hasMembers(run.error?.args) && <span className="muted small"> {stringify(run.error?.args)}</span>}
           </p>
         )}
       </PageHead>
@@ -85,6 +86,8 @@ function RunView({ project, run }: { project: string; run: RunDetail }) {
     </>
   );
 }
+
+const hasMembers = (value: unknown): boolean => typeof value === 'object' && value !== null && Object.keys(value).length > 0;
 
 function RunGraph({ project, run, selected, onSelect }: { project: string; run: RunDetail; selected: string | null; onSelect: (step: string) => void }) {
   const { t } = useTranslation();

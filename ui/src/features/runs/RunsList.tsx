@@ -1,7 +1,7 @@
 // Runs with their filters, kept in the address so that a view can be sent to a colleague.
 import { useTranslation } from 'react-i18next';
 import { useSearchParams } from 'wouter';
-import { useRuns } from '../../api/queries';
+import { useJobs, useRuns } from '../../api/queries';
 import { RUN_STATES } from '../../api/states';
 import { useSettings } from '../../app/settings';
 import { fromInput } from '../../app/time';
@@ -48,7 +48,7 @@ export function RunsList({ project, job, recent = false }: { project: string; jo
     <>
       {!recent && (
         <div className="toolbar filters" role="group" aria-label={t('runs.filters')}>
-          {job === undefined && <SearchBox label={t('runs.byjob')} value={get('job')} onChange={(value) => change('job', value.trim())} />}
+          {job === undefined && <JobFilter project={project} value={get('job')} onChange={(value) => change('job', value)} />}
           <label>
             <span>{t('runs.state')}</span>
             <select value={get('state')} onChange={(event) => change('state', event.target.value)}>
@@ -97,4 +97,11 @@ export function RunsList({ project, job, recent = false }: { project: string; jo
       </Answer>
     </>
   );
+}
+
+/** A job's exact name; what is known of the project is offered. */
+function JobFilter({ project, value, onChange }: { project: string; value: string; onChange: (value: string) => void }) {
+  const { t } = useTranslation();
+  const jobs = useJobs(project, { skip: 0, limit: 200 });
+  return <SearchBox label={t('runs.byjob')} value={value} onChange={(text) => onChange(text.trim())} suggestions={jobs.data?.items.map((job) => job.name) ?? []} />;
 }

@@ -7,7 +7,7 @@ import { stringify } from '../../app/lossless';
 import { Facts } from '../../components/basics';
 import { Code } from '../../components/code';
 import { CallClass, State } from '../../components/state';
-import { Span, Time } from '../../components/time';
+import { Ago, Span, Time, useSpan } from '../../components/time';
 import type { GraphStep } from '../graph/model';
 import { useWord } from '../../components/words';
 
@@ -35,7 +35,18 @@ export function StepPanel({ step, run, recorded, chosen }: { step: GraphStep; ru
         </span>
       </summary>
       <div className="step-body">
-        {run.reason && <p className="reason">{word('reason', run.reason)}</p>}
+        {run.reason && (
+          <p className="reason">
+            {word('reason', run.reason)}
+            {run.due && run.state === 'waiting' && (
+              <>
+                {' · '}
+                <Ago value={run.due} />
+              </>
+            )}
+          </p>
+        )}
+        {run.error && <p className="reason bad">{run.error}</p>}
         {step.after.length > 0 && (
           <p className="muted small">{t('graph.after', { steps: step.after.map((edge) => edge.from).join(', ') })}</p>
         )}
@@ -50,7 +61,12 @@ export function StepPanel({ step, run, recorded, chosen }: { step: GraphStep; ru
 
 function AttemptView({ attempt, alone, newest }: { attempt: Attempt; alone: boolean; newest: boolean }) {
   const { t } = useTranslation();
+  const span = useSpan();
   const text = (value: unknown): string => prettyText(textOfValue(value, stringify));
+  const phase = (ms: number | null | undefined): string => (ms === null || ms === undefined || ms < 0 ? '' : span(ms));
+  // The store keeps the head of long bodies; say how much there was.
+  const cutNote = (body: unknown, size: number | null | undefined): string | undefined =>
+    typeof body === 'string' && size && size > new TextEncoder().encode(body).length ? t('attempt.cut', { n: size }) : undefined;
   const request = text(attempt.request);
   const response = text(attempt.response);
   const ended = attempt.state === 'ended' || Boolean(attempt.ended_at);
@@ -66,12 +82,18 @@ function AttemptView({ attempt, alone, newest }: { attempt: Attempt; alone: bool
   );
   const body = (
     <>
-      {attempt.error && <p className="reason bad">{attempt.error}</p>}
+      {(attempt.error || attempt.code) && (
+        <p className="reason bad">
+          {attempt.code && <code>{attempt.code}</code>} {attempt.error}
+        </p>
+      )}
       <Facts
         items={[
+          [t('attempt.key'), attempt.idempotency_key && <code className="break">{attempt.idempotency_key}</code>],
           [t('attempt.started'), <Time value={attempt.started_at} />],
           [t('attempt.ended'), attempt.ended_at && <Time value={attempt.ended_at} />],
-          [t('attempt.key'), attempt.idempotency_key && <code className="break">{attempt.idempotency_key}</code>],
+          [t('attempt.connect'), phase(attempt.connect_ms)],
+          [t('attempt.firstbyte'), phase(attempt.first_byte_ms)],
           [t('attempt.try'), attempt.try !== undefined && String(attempt.try)],
           [t('attempt.scheduler'), attempt.scheduler && <span className="mono">{attempt.scheduler}</span>],
           [t('attempt.epoch'), attempt.epoch !== undefined && attempt.epoch !== null && <span className="mono">{String(attempt.epoch)}</span>],
@@ -82,11 +104,11 @@ function AttemptView({ attempt, alone, newest }: { attempt: Attempt; alone: bool
       <div className="bodies">
         <div>
           <h4>{t('attempt.request')}</h4>
-          {request ? <Code text={request} label={t('attempt.request')} limit={BODY_LIMIT} /> : <p className="muted">{t('attempt.nobody')}</p>}
+          {request ? <Code text={request} label={t('attempt.request')} limit={BODY_LIMIT} note={cutNote(attempt.request, attempt.request_size)} /> : <p className="muted">{t('attempt.nobody')}</p>}
         </div>
         <div>
           <h4>{t('attempt.response')}</h4>
-          {response ? <Code text={response} label={t('attempt.response')} limit={BODY_LIMIT} /> : <p className="muted">{ended ? t('attempt.nobody') : t('attempt.notyet')}</p>}
+          {response ? <Code text={response} label={t('attempt.response')} limit={BODY_LIMIT} note={cutNote(attempt.response, attempt.response_size)} /> : <p className="muted">{ended ? t('attempt.nobody') : t('attempt.notyet')}</p>}
         </div>
       </div>
     </>
