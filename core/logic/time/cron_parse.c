@@ -424,7 +424,7 @@ static enum status parse_field(struct parser *p)
     size_t length = (size_t)(p->end - p->at);
     bool star = *p->at == '*', question = *p->at == '?', whole = length == 1 && (star || question);
     if (question) {
-        if (!day && !weekday)
+        if (!day && !weekday && p->dialect != &dialect_rules[CRON_ANT])
             return fail(p, "'?' has a meaning for the day fields only; write '*'");
         if (length > 1)
             return fail(p, "'?' stands alone");
@@ -437,7 +437,7 @@ static enum status parse_field(struct parser *p)
         e->any_year = true;
         return STATUS_OK;
     }
-    if (star || *p->at == '/')
+    if (star || question || *p->at == '/')
         e->stars = (uint8_t)(e->stars | 1U << p->field);
     e->wild = e->stars & (1U << CRON_MINUTE | 1U << CRON_HOUR);
     if (whole) {
