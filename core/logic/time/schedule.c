@@ -193,8 +193,16 @@ static struct stretch stretch_at(const struct schedule *s, instant at)
     return exclusion_at(&s->exclusion, s->zone, at);
 }
 
+/* End of all that is excluded without a break from `stretch` on: a night is two stretches, for midnight parts them. */
+static instant excluded_until(const struct schedule *s, struct stretch stretch, instant horizon)
+{
+    while (stretch.verdict != VERDICT_FIRE && instant_cmp(stretch.until, horizon) < 0)
+        stretch = stretch_at(s, stretch.until);
+    return stretch.verdict == VERDICT_FIRE ? stretch.from : stretch.until;
+}
+
 /* A delay's instants are base + k·period: the first one that is not excluded fires, and the trigger then waits for its
- * run. Each excluded stretch takes one of them; the next is the first behind it. */
+ * run. An unbroken exclusion takes one of them; the next is the first behind it. */
 static struct promised delay_next(const struct schedule *s, const struct schedule_memory *memory, instant after)
 {
     static const struct promised none = {{INT64_MAX}, VERDICT_FIRE};
@@ -211,7 +219,7 @@ static struct promised delay_next(const struct schedule *s, const struct schedul
             return (struct promised){at, stretch.verdict};
         if (stretch.verdict == VERDICT_FIRE)
             return none; /* fired, or missed: its run ends, and a new delay begins */
-        span behind = instant_sub(stretch.until, at);
+        span behind = instant_sub(excluded_until(s, stretch, horizon), at);
         at = instant_add(at, (behind + s->period - 1) / s->period * s->period);
     }
     return none;
