@@ -231,6 +231,19 @@ bool definition_store(struct call *call, const struct document *document, const 
     return ok;
 }
 
+/* Is this the version that the caller named (0 = any)? Tells a lost race from a definition that is in use. */
+static bool is_current(struct call *call, enum document_kind kind, const char *project, const char *name,
+                       int64_t version)
+{
+    struct store_op op;
+    struct problem ignored = {0};
+    if (!version || !definition_read(call, kind, project, name, &op, &ignored))
+        return true;
+    bool current = op.list.rows[0].version == version;
+    store_op_release(&op);
+    return current;
+}
+
 bool definition_remove(struct call *call, enum document_kind kind, const char *project, const char *name,
                        int64_t if_match, struct problem *problem)
 {
@@ -244,10 +257,10 @@ bool definition_remove(struct call *call, enum document_kind kind, const char *p
     enum status status = call_store(call, &op);
     if (status == STATUS_NOT_FOUND)
         definition_missing(problem, kind, project, name);
-    else if (status == STATUS_IN_USE || (status == STATUS_CONFLICT && !if_match))
-        problem_set(problem, IN_USE, "name", name, "reason", op.error.text, NULL);
-    else if (status == STATUS_CONFLICT)
+    else if (status == STATUS_CONFLICT && !is_current(call, kind, project, name, if_match))
         problem_set(problem, VERSION_CHANGED, "name", name, NULL);
+    else if (status == STATUS_CONFLICT || status == STATUS_IN_USE)
+        problem_set(problem, IN_USE, "name", name, "reason", op.error.text, NULL);
     else
         problem_of_store(problem, &op);
     store_op_release(&op);
