@@ -1,0 +1,72 @@
+/* Trust in time. Three things stop the hand until the own boot row has been read again: a long gap between two turns
+ * (this process slept: it may have a successor), a step of the wall clock, and an offset to the store's clock. */
+#include <stdlib.h>
+
+#include "scheduler/parts.h"
+
+#define READ_EVERY (10 * SPAN_SECOND)
+#define READ_AGAIN (250 * SPAN_MS)
+
+static void boot_answered(struct scheduler *s, struct work *work)
+{
+    s->reading_boot = false;
+    if (!work_ok(s, work)) {
+        s->next_boot_read = mono_add(s->now.mono, s->hold ? READ_AGAIN : SPAN_SECOND);
+        return;
+    }
+    if (work->op.boot_read.fenced && !s->options.break_fence) {
+        scheduler_fenced(s, "its boot row is fenced");
+        return;
+    }
+    /* The store read its clock somewhere between question and answer: the middle is the best guess. */
+    span took = mono_sub(s->now.mono, work->submitted);
+    instant here = instant_add(work->submitted_wall, took / 2);
+    int64_t offset = instant_sub(work->op.boot_read.store_now, here);
+    bool alarm = llabs(offset) - took / 2 > CLOCK_ALARM;
+    bool bad = llabs(offset) - took / 2 > CLOCK_STOP;
+    if (alarm && llabs(s->clock_offset) <= CLOCK_ALARM)
+        sink_logf(s->ports.sink, LOG_ERROR,
+                  "The clock of this machine and the store's differ; above one second this node hands its slots over. "
+                  "Check NTP.",
+                  "offset_ms=%lld", (long long)offset);
+    s->clock_offset = offset;
+    if (bad != s->clock_bad) {
+        s->clock_bad = bad;
+        s->ownership_dirty = true;
+    }
+    s->hold = false;
+    s->next_boot_read = mono_add(s->now.mono, READ_EVERY);
+}
+
+void clock_step(struct scheduler *s)
+{
+    struct moment last = s->last_step;
+    s->last_step = s->now;
+    if (s->boot == 0 || !s->joined)
+        return;
+    span slept = mono_sub(s->now.mono, last.mono);
+    span jumped = ms_sub(instant_sub(s->now.wall, last.wall), slept);
+    if (mono_cmp(last.mono, MONO_NEVER) != 0 && !s->hold &&
+        (slept > s->settings->coordination.session_timeout / 2 || llabs(jumped) > CLOCK_ALARM)) {
+        s->hold = true;
+        s->next_boot_read = s->now.mono;
+        sink_logf(s->ports.sink, LOG_WARN,
+                  "Time moved strangely between two turns: nothing fires until the store has been asked.",
+                  "slept_ms=%lld jumped_ms=%lld", (long long)slept, (long long)jumped);
+    }
+    if (s->reading_boot)
+        return;
+    if (mono_cmp(s->now.mono, s->next_boot_read) < 0) {
+        wake_at(s, s->next_boot_read);
+        return;
+    }
+    struct work *work = work_new(s, STORE_BOOT_READ, boot_answered);
+    work->op.boot_read.boot = s->boot;
+    s->reading_boot = true;
+    work_submit(work);
+}
+
+bool clock_may_act(const struct scheduler *s)
+{
+    return !s->hold;
+}

@@ -1,0 +1,361 @@
+/* Which slots this node should hold: events of the coordination and the pure assignment → claims. The coordination only
+ * proposes; slots.c tells the store, which disposes. A slot that is ruled stays ruled until the store refuses it or the
+ * successor's epoch is seen there: losing the claim alone stops nothing, so an outage of the coordination misses no
+ * fire. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/logic/assign/assign.h"
+#include "scheduler/parts.h"
+
+#define CLAIM_GRACE (3 * SPAN_SECOND) /* the preferred owner does not come: whoever sees it takes the slot */
+#define OWNERSHIP_EVERY SPAN_SECOND   /* while something is unowned */
+#define SLOTS_READ_EVERY (10 * SPAN_SECOND)
+#define STORE_DOWN_GRACE (3 * SPAN_SECOND)
+
+static void copy_nodes(struct scheduler *s, const struct coordination_event *event)
+{
+    for (size_t i = 0; i < s->nodes.count; i++) { /* who was here and is gone is a suspect */
+        bool still = false;
+        for (size_t j = 0; j < event->node_count; j++)
+            still |= event->nodes[j].boot == s->nodes.items[i].boot;
+        if (!still && s->nodes.items[i].boot != s->boot)
+            recovery_suspect(s, s->nodes.items[i].boot);
+    }
+    vec_clear(&s->nodes);
+    for (size_t i = 0; i < event->node_count; i++)
+        vec_add(&s->nodes, event->nodes[i]);
+    s->nodes_known = true;
+}
+
+static void copy_claims(struct scheduler *s, const struct coordination_event *event)
+{
+    vec_clear(&s->claims);
+    for (size_t i = 0; i < event->claim_count; i++)
+        vec_add(&s->claims, event->claims[i]);
+    s->claims_known = true;
+}
+
+static void session_lost(struct scheduler *s)
+{
+    s->connected = s->nodes_known = s->claims_known = false;
+    s->claims_pending = 0;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        struct slot *slot = &s->slots[i];
+        slot->czxid = 0;
+        slot->claim_boot = 0;
+        slot->retaking = false;
+        if (slot->phase == SLOT_CLAIMING || slot->phase == SLOT_WON)
+            slot->phase = SLOT_FREE;
+    }
+}
+
+void ownership_event(void *context, const struct coordination_event *event)
+{
+    struct scheduler *s = context;
+    s->ownership_dirty = true;
+    switch (event->kind) {
+    case COORDINATION_CONNECTED:
+        s->connected = true;
+        sink_logf(s->ports.sink, LOG_INFO, "Coordination is connected.", "node=%s", s->node);
+        break;
+    case COORDINATION_SUSPENDED:
+        s->connected = false;
+        sink_logf(s->ports.sink, LOG_WARN,
+                  "Coordination is not reachable: nothing new is claimed, owned slots go on firing.", "%s", "");
+        break;
+    case COORDINATION_LOST:
+        session_lost(s);
+        sink_logf(s->ports.sink, LOG_WARN, "The coordination session is over; claims are made anew.", "%s", "");
+        break;
+    case COORDINATION_NODES:
+        copy_nodes(s, event);
+        break;
+    case COORDINATION_CLAIMS:
+        copy_claims(s, event);
+        break;
+    case COORDINATION_CLAIM_WON:
+    case COORDINATION_CLAIM_TAKEN:
+    case COORDINATION_CLAIM_FAILED:
+        vec_add(&s->claim_events, *event);
+        break;
+    case COORDINATION_REFUSED:
+        s->refused = true;
+        sink_logf(s->ports.sink, LOG_ERROR, "Coordination refused this node for good.", "reason=\"%s\"",
+                  event->text ? event->text : "");
+        break;
+    default:
+        break;
+    }
+}
+
+bool node_alive(const struct scheduler *s, int64_t boot)
+{
+    for (size_t i = 0; i < s->nodes.count; i++)
+        if (s->nodes.items[i].boot == boot)
+            return true;
+    return false;
+}
+
+struct slot *slot_get(struct scheduler *s, int32_t slot)
+{
+    return slot >= 0 && (size_t)slot < s->slot_count ? &s->slots[slot] : NULL;
+}
+
+bool ownership_others(const struct scheduler *s)
+{
+    for (size_t i = 0; i < s->nodes.count; i++) {
+        const struct coordination_node *node = &s->nodes.items[i];
+        if (node->boot != s->boot && !node->draining && node->store_ok)
+            return true;
+    }
+    return false;
+}
+
+static bool store_ok(const struct scheduler *s)
+{
+    return mono_cmp(s->store_down_since, MONO_NEVER) == 0 ||
+           mono_sub(s->now.mono, s->store_down_since) < STORE_DOWN_GRACE;
+}
+
+/* ---- node and claims -----------------------------------------------------------------------------------------------
+ */
+
+static void tell_node(struct scheduler *s)
+{
+    struct coordination_node self = {.boot = s->boot,
+                                     .weight = 1,
+                                     .capacity = (int32_t)s->settings->scheduler.capacity,
+                                     .store_ok = store_ok(s),
+                                     .draining = s->state == SCHEDULER_DRAINING};
+    (void)snprintf(self.node, sizeof self.node, "%s", s->node);
+    (void)snprintf(self.address, sizeof self.address, "%s", s->address);
+    (void)snprintf(self.pool, sizeof self.pool, "%.63s", s->settings->scheduler.pool);
+    struct coordination *c = s->ports.coordination;
+    if (s->node_told)
+        c->ops->update(c, &self);
+    else
+        c->ops->join(c, &self);
+    s->node_told = true;
+    s->told_store_down = !self.store_ok;
+    s->node_dirty = false;
+}
+
+static void claim_answered(struct scheduler *s, const struct coordination_event *event)
+{
+    struct slot *slot = slot_get(s, event->claim.slot);
+    if (!slot)
+        return;
+    if (s->claims_pending > 0)
+        s->claims_pending--;
+    if (event->kind == COORDINATION_CLAIM_WON) {
+        slot->czxid = event->claim.czxid;
+        slot->claim_boot = s->boot;
+        slot->free_since = MONO_NEVER;
+        if (slot->phase == SLOT_CLAIMING)
+            slot->phase = SLOT_WON;
+        else if (slot->phase == SLOT_RULED)
+            slot->retaking = true;
+        else if (slot->phase == SLOT_FREE)
+            slot->phase = SLOT_WON;
+        return;
+    }
+    if (slot->phase == SLOT_CLAIMING)
+        slot->phase = SLOT_FREE;
+    slot->retry_at = mono_add(s->now.mono, 500);
+    if (event->kind == COORDINATION_CLAIM_TAKEN)
+        s->next_slots_read = s->now.mono; /* if we still rule it, the store knows better soon */
+}
+
+static void see_claims(struct scheduler *s)
+{
+    for (size_t i = 0; i < s->slot_count; i++) {
+        struct slot *slot = &s->slots[i];
+        if (slot->claim_boot != 0 && mono_cmp(slot->free_since, MONO_NEVER) == 0)
+            slot->free_since = s->now.mono; /* unless seen below */
+        else if (slot->claim_boot == 0 && mono_cmp(slot->free_since, (mono){0}) == 0)
+            slot->free_since = s->now.mono;
+        slot->claim_boot = 0;
+    }
+    for (size_t i = 0; i < s->claims.count; i++) {
+        const struct coordination_claim *claim = &s->claims.items[i];
+        struct slot *slot = slot_get(s, claim->slot);
+        if (!slot)
+            continue;
+        slot->claim_boot = claim->boot;
+        slot->free_since = MONO_NEVER;
+        if (claim->boot != s->boot && slot->phase == SLOT_RULED)
+            s->next_slots_read = s->now.mono;
+    }
+    for (size_t i = 0; i < s->slot_count; i++) /* won, and the list is older than the win */
+        if (s->slots[i].czxid != 0) {
+            s->slots[i].claim_boot = s->boot;
+            s->slots[i].free_since = MONO_NEVER;
+        }
+}
+
+static void release(struct scheduler *s, int32_t index)
+{
+    struct slot *slot = &s->slots[index];
+    if (slot->czxid == 0)
+        return;
+    struct coordination *c = s->ports.coordination;
+    c->ops->release(c, index);
+    slot->czxid = 0;
+    slot->retaking = false;
+    if (slot->phase == SLOT_WON)
+        slot->phase = SLOT_FREE;
+}
+
+void ownership_release_all(struct scheduler *s)
+{
+    for (size_t i = 0; i < s->slot_count; i++)
+        release(s, (int32_t)i);
+}
+
+/* Draining, store away, or clock off: others should have the slots. With nobody to take them they stay where they are,
+ * except that a draining node stops at once. */
+static bool give_away(struct scheduler *s)
+{
+    bool away = s->state == SCHEDULER_DRAINING || !store_ok(s) || s->clock_bad;
+    if (!away)
+        return false;
+    if (ownership_others(s))
+        ownership_release_all(s);
+    else if (s->state == SCHEDULER_DRAINING)
+        for (size_t i = 0; i < s->slot_count; i++)
+            if (s->slots[i].phase != SLOT_FREE)
+                slot_lost(s, (int32_t)i, NULL);
+    return true;
+}
+
+static bool wanted(const struct slot *slot, mono now)
+{
+    return (slot->phase == SLOT_FREE || (slot->phase == SLOT_RULED && slot->czxid == 0)) && slot->claim_boot == 0 &&
+           mono_cmp(now, slot->retry_at) >= 0;
+}
+
+static void claim_wanted(struct scheduler *s)
+{
+    size_t n = s->nodes.count;
+    struct assign_node *nodes = mem_alloc(n * sizeof *nodes);
+    struct assign_slot *slots = mem_alloc(s->slot_count * sizeof *slots);
+    int32_t *owners = mem_alloc(s->slot_count * sizeof *owners);
+    int32_t self = -1;
+    for (size_t i = 0; i < n; i++) {
+        const struct coordination_node *node = &s->nodes.items[i];
+        nodes[i] = (struct assign_node){.name = node->node,
+                                        .weight = node->weight,
+                                        .capacity = node->capacity,
+                                        .pool = "",
+                                        .draining = node->draining || !node->store_ok};
+        if (node->boot == s->boot)
+            self = (int32_t)i;
+    }
+    for (size_t i = 0; i < s->slot_count; i++) {
+        slots[i] = (struct assign_slot){.slot = (int32_t)i, .jobs = s->slots[i].jobs_known, .pool = "", .owner = -1};
+        for (size_t j = 0; s->slots[i].claim_boot != 0 && j < n; j++)
+            if (s->nodes.items[j].boot == s->slots[i].claim_boot)
+                slots[i].owner = (int32_t)j;
+    }
+    if (self >= 0 && assign_slots(nodes, n, slots, s->slot_count, owners) == STATUS_OK) {
+        struct coordination *c = s->ports.coordination;
+        for (size_t i = 0; i < s->slot_count; i++) {
+            struct slot *slot = &s->slots[i];
+            if (!wanted(slot, s->now.mono)) {
+                if (slot->claim_boot == 0 && mono_cmp(slot->retry_at, s->now.mono) > 0)
+                    s->next_ownership = mono_min(s->next_ownership, slot->retry_at);
+                continue;
+            }
+            bool late = mono_sub(s->now.mono, slot->free_since) > CLAIM_GRACE;
+            if (owners[i] != self && !late) {
+                s->next_ownership = mono_min(s->next_ownership, mono_add(s->now.mono, OWNERSHIP_EVERY));
+                continue;
+            }
+            if (slot->phase == SLOT_FREE)
+                slot->phase = SLOT_CLAIMING;
+            slot->retry_at = mono_add(s->now.mono, SPAN_SECOND);
+            s->claims_pending++;
+            c->ops->claim(c, (int32_t)i);
+        }
+    }
+    free(nodes);
+    free(slots);
+    free(owners);
+}
+
+/* ---- what the store says of the slots ------------------------------------------------------------------------------
+ */
+
+void slots_answered(struct scheduler *s, struct work *work)
+{
+    s->reading_slots = false;
+    s->next_slots_read = mono_add(s->now.mono, SLOTS_READ_EVERY);
+    if (!work_ok(s, work)) {
+        s->next_slots_read = mono_add(s->now.mono, SPAN_SECOND);
+        return;
+    }
+    s->slots_read_once = true;
+    s->ownership_dirty = true;
+    for (size_t i = 0; i < work->op.slots_read.count; i++) {
+        const struct slot_row *row = &work->op.slots_read.rows[i];
+        struct slot *slot = slot_get(s, row->slot);
+        if (!slot)
+            continue;
+        slot->jobs_known = row->jobs;
+        if (slot->phase == SLOT_RULED && row->owner_boot != s->boot)
+            slot_lost(s, row->slot, "the store names a successor");
+    }
+}
+
+static void read_slots(struct scheduler *s)
+{
+    if (s->reading_slots)
+        return;
+    if (mono_cmp(s->now.mono, s->next_slots_read) < 0) {
+        wake_at(s, s->next_slots_read);
+        return;
+    }
+    s->reading_slots = true;
+    work_submit(work_new(s, STORE_SLOTS_READ, slots_answered));
+}
+
+bool ownership_handed_over(const struct scheduler *s)
+{
+    for (size_t i = 0; i < s->slot_count; i++)
+        if (s->slots[i].phase != SLOT_FREE)
+            return false;
+    return true;
+}
+
+void ownership_step(struct scheduler *s)
+{
+    if (!s->joined)
+        return;
+    if (s->told_store_down == store_ok(s))
+        s->node_dirty = true;
+    if (s->node_dirty)
+        tell_node(s);
+    if (!store_ok(s))
+        s->ownership_dirty = true;
+    read_slots(s);
+    if (mono_cmp(s->now.mono, s->next_ownership) >= 0 && mono_cmp(s->next_ownership, MONO_NEVER) < 0)
+        s->ownership_dirty = true;
+    if (s->ownership_dirty) {
+        s->ownership_dirty = false;
+        s->next_ownership = MONO_NEVER;
+        for (size_t i = 0; i < s->claim_events.count; i++)
+            claim_answered(s, &s->claim_events.items[i]);
+        vec_clear(&s->claim_events);
+        if (s->claims_known)
+            see_claims(s);
+        if (!give_away(s) && s->connected && s->nodes_known && s->claims_known && s->slots_read_once && !s->refused &&
+            clock_may_act(s))
+            claim_wanted(s);
+        if (s->state == SCHEDULER_DRAINING && ownership_others(s) && !ownership_handed_over(s))
+            s->next_slots_read = mono_min(s->next_slots_read, mono_add(s->now.mono, SPAN_SECOND));
+    }
+    if (mono_cmp(s->next_ownership, MONO_NEVER) < 0)
+        wake_at(s, s->next_ownership);
+}

@@ -1,0 +1,297 @@
+/* Boots that are gone: fence them, adopt their open runs, replay each from its rows, go on. A boot is believed dead
+ * when its entry in /nodes is gone (or when this process is the only owner there can be); fencing a living one costs it
+ * its life, but never a wrong row. One node adopts the runs of a boot: a lease sees to that, so that the queued runs of
+ * a job do not end up in two places.
+ *
+ *   suspect ─▶ fence ─▶ fencing ─▶ lease ─▶ leasing ─▶ adopt ─▶ adopting ─▶ (again, until none come) ─▶ done
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/parts.h"
+
+#define GONE_GRACE 500  /* ms without its entry */
+#define RETRY_PAUSE 500 /* ms */
+#define ADOPT_LEASE (30 * SPAN_SECOND)
+
+static struct dead_boot *find(struct scheduler *s, int64_t boot)
+{
+    for (size_t i = 0; i < s->dead.count; i++)
+        if (s->dead.items[i].boot == boot)
+            return &s->dead.items[i];
+    return NULL;
+}
+
+void recovery_suspect(struct scheduler *s, int64_t boot)
+{
+    if (boot <= 0 || boot == s->boot || find(s, boot))
+        return;
+    struct dead_boot *dead = vec_push(&s->dead);
+    dead->boot = boot;
+    dead->since = s->now.mono;
+}
+
+static void later(struct scheduler *s, struct dead_boot *dead, enum dead_phase phase)
+{
+    dead->phase = phase;
+    dead->retry_at = mono_add(s->now.mono, RETRY_PAUSE);
+}
+
+/* ---- fence and lease -----------------------------------------------------------------------------------------------
+ */
+
+static void fence_answered(struct scheduler *s, struct work *work)
+{
+    struct dead_boot *dead = find(s, work->number);
+    if (!dead)
+        return;
+    if (!work_ok(s, work)) {
+        later(s, dead, DEAD_FENCE);
+        return;
+    }
+    sink_logf(s->ports.sink, LOG_WARN, "A boot that is gone has been fenced; its open runs are adopted.", "boot=%lld",
+              (long long)dead->boot);
+    dead->phase = s->options.sole_owner ? DEAD_ADOPT : DEAD_LEASE;
+}
+
+static void lease_answered(struct scheduler *s, struct work *work)
+{
+    struct dead_boot *dead = find(s, work->number);
+    if (!dead)
+        return;
+    if (!work_ok(s, work) || !work->op.lease.held)
+        later(s, dead, DEAD_LEASE);
+    else
+        dead->phase = DEAD_ADOPT;
+}
+
+static void lease_op(struct scheduler *s, struct dead_boot *dead, bool release)
+{
+    struct work *work = work_new(s, STORE_LEASE, lease_answered);
+    char *name = mem_alloc(40);
+    (void)snprintf(name, 40, "adopt-%lld", (long long)dead->boot);
+    work->memory = name;
+    work->number = release ? 0 : dead->boot;
+    work->op.lease.name = name;
+    work->op.lease.boot = s->boot;
+    work->op.lease.ttl = ADOPT_LEASE;
+    work->op.lease.release = release;
+    work_submit(work);
+}
+
+/* ---- adopt ---------------------------------------------------------------------------------------------------------
+ */
+
+static void adopt_answered(struct scheduler *s, struct work *work)
+{
+    struct dead_boot *dead = find(s, work->number);
+    if (!dead)
+        return;
+    if (work->op.status == STATUS_UNKNOWN)
+        dead->reply_lost = true;
+    if (!work_ok(s, work)) {
+        later(s, dead, DEAD_ADOPT);
+        return;
+    }
+    bool own = work->op.runs_adopt.from_boot == s->boot;
+    if (own)
+        dead->reply_lost = false;
+    if (work->op.runs_adopt.run_count == 0 && !own) {
+        dead->phase = DEAD_DONE;
+        if (!s->options.sole_owner)
+            lease_op(s, dead, true);
+        return;
+    }
+    work->keep = true; /* its rows are replayed one by one */
+    dead->rows = work;
+    dead->next_row = 0;
+}
+
+static void adopt(struct scheduler *s, struct dead_boot *dead)
+{
+    struct work *work = work_new(s, STORE_RUNS_ADOPT, adopt_answered);
+    work->number = dead->boot;
+    work->op.runs_adopt.boot = s->boot;
+    work->op.runs_adopt.from_boot = dead->reply_lost ? s->boot : dead->boot;
+    work->op.runs_adopt.node = s->node;
+    work->op.runs_adopt.limit = ADOPT_RUNS + (dead->reply_lost ? HASH_COUNT(s->runs) : 0);
+    dead->phase = DEAD_ADOPTING;
+    work_submit(work);
+}
+
+/* ---- replay --------------------------------------------------------------------------------------------------------
+ */
+
+static void give_up(struct scheduler *s, const struct run_row *row, const char *why)
+{
+    sink_logf(s->ports.sink, LOG_ERROR, "An open run cannot be taken over: it is lost.", "run=%lld reason=\"%s\"",
+              (long long)row->id, why);
+    struct bundle *bundle = bundle_new(s);
+    struct run_row lost = *row;
+    lost.state = row->state == RUN_QUEUED ? RUN_CANCELED : RUN_LOST;
+    lost.reason = "not_replayable";
+    lost.error_code = "SCHEDULING_UNEXPECTED_001";
+    lost.ended_at = s->now.wall;
+    lost.boot = s->boot;
+    lost.node = s->node;
+    bundle_run(bundle, &lost);
+    count(&s->metrics.runs_ended[lost.state], 1);
+    bundle_put(s, bundle, true);
+}
+
+static void take(struct scheduler *s, const struct store_runs_adopt *rows, const struct run_row *row,
+                 struct job_version *version)
+{
+    size_t step = 0, steps = 0, attempt = 0, attempts = 0;
+    while (step < rows->step_count && rows->steps[step].run != row->id)
+        step++;
+    while (step + steps < rows->step_count && rows->steps[step + steps].run == row->id)
+        steps++;
+    while (attempt < rows->attempt_count && rows->attempts[attempt].run != row->id)
+        attempt++;
+    while (attempt + attempts < rows->attempt_count && rows->attempts[attempt + attempts].run == row->id)
+        attempts++;
+    struct run *machine = NULL;
+    struct error err = {0};
+    if (run_replay(row, version_spec(version), rows->steps + step, steps, rows->attempts + attempt, attempts, &machine,
+                   &err) != STATUS_OK) {
+        give_up(s, row, err.text);
+        return;
+    }
+    const struct metadata *meta = &version_spec(version)->meta;
+    struct job *job = job_need(s, row->job, row->project, meta->project, meta->name, row->slot);
+    driver_run_take(s, machine, job, version);
+}
+
+static void version_answered(struct scheduler *s, struct work *work)
+{
+    struct dead_boot *dead = find(s, work->number);
+    if (!dead || !dead->rows)
+        return;
+    dead->fetching = false;
+    const struct store_definitions *d = &work->op.definitions;
+    const struct run_row *row = &dead->rows->op.runs_adopt.runs[dead->next_row];
+    if (!work_ok(s, work) && work->op.status != STATUS_NOT_FOUND) {
+        dead->retry_at = mono_add(s->now.mono, RETRY_PAUSE);
+        return;
+    }
+    struct job_version *version =
+        work->op.status == STATUS_OK && d->count ? version_add(s, row->job, row->version, d->rows[0].json) : NULL;
+    if (version)
+        take(s, &dead->rows->op.runs_adopt, row, version);
+    else
+        give_up(s, row, "the version of its job is gone");
+    version_unref(s, version);
+    dead->next_row++;
+}
+
+static void fetch(struct scheduler *s, struct dead_boot *dead, const struct run_row *row)
+{
+    int64_t *id = mem_new(int64_t);
+    *id = row->job;
+    struct work *work = work_new(s, STORE_DEFINITIONS, version_answered);
+    work->memory = id;
+    work->number = dead->boot;
+    work->op.definitions.kind = DOCUMENT_JOB;
+    work->op.definitions.ids = id;
+    work->op.definitions.id_count = 1;
+    work->op.definitions.version = row->version;
+    dead->fetching = true;
+    work_submit(work);
+}
+
+static void rows_free(struct dead_boot *dead)
+{
+    if (!dead->rows)
+        return;
+    store_op_release(&dead->rows->op);
+    free(dead->rows->memory);
+    free(dead->rows);
+    dead->rows = NULL;
+}
+
+static void replay(struct scheduler *s, struct dead_boot *dead)
+{
+    const struct store_runs_adopt *rows = &dead->rows->op.runs_adopt;
+    while (dead->next_row < rows->run_count && !dead->fetching && !batcher_full(s)) {
+        const struct run_row *row = &rows->runs[dead->next_row];
+        if (driver_find(s, row->id)) {
+            dead->next_row++;
+            continue;
+        }
+        struct job_version *version = version_find(s, row->job, row->version);
+        if (!version) {
+            fetch(s, dead, row);
+            return;
+        }
+        take(s, rows, row, version);
+        dead->next_row++;
+    }
+    if (dead->next_row < rows->run_count)
+        return;
+    rows_free(dead);
+    dead->phase = DEAD_ADOPT;
+    s->busy = true;
+}
+
+/* ---- step ----------------------------------------------------------------------------------------------------------
+ */
+
+static void consider(struct scheduler *s, struct dead_boot *dead)
+{
+    if (!s->options.sole_owner) {
+        if (!s->connected || !s->nodes_known || node_alive(s, dead->boot)) {
+            dead->since = s->now.mono;
+            return;
+        }
+        mono due = mono_add(dead->since, GONE_GRACE);
+        if (mono_cmp(s->now.mono, due) < 0) {
+            wake_at(s, due);
+            return;
+        }
+    }
+    dead->phase = DEAD_FENCE;
+}
+
+static void fence(struct scheduler *s, struct dead_boot *dead)
+{
+    struct work *work = work_new(s, STORE_BOOT_FENCE, fence_answered);
+    work->number = dead->boot;
+    work->op.boot_fence.boot = s->boot;
+    work->op.boot_fence.dead_boot = dead->boot;
+    dead->phase = DEAD_FENCING;
+    work_submit(work);
+}
+
+void recovery_step(struct scheduler *s)
+{
+    if (!s->joined || !clock_may_act(s))
+        return;
+    for (size_t i = 0; i < s->dead.count; i++) {
+        struct dead_boot *dead = &s->dead.items[i];
+        if (dead->phase == DEAD_DONE)
+            continue;
+        if (mono_cmp(s->now.mono, dead->retry_at) < 0) {
+            wake_at(s, dead->retry_at);
+            continue;
+        }
+        if (dead->phase == DEAD_SUSPECT)
+            consider(s, dead);
+        if (dead->phase == DEAD_FENCE)
+            fence(s, dead);
+        else if (dead->phase == DEAD_LEASE) {
+            dead->phase = DEAD_LEASING;
+            lease_op(s, dead, false);
+        } else if (dead->phase == DEAD_ADOPT && s->feed_seq >= 0 && s->state == SCHEDULER_WORKING)
+            adopt(s, dead);
+        else if (dead->rows)
+            replay(s, dead);
+    }
+}
+
+void recovery_release(struct scheduler *s)
+{
+    for (size_t i = 0; i < s->dead.count; i++)
+        rows_free(&s->dead.items[i]);
+}

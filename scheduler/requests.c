@@ -1,0 +1,168 @@
+/* Requests: durable wishes of people and programs (run now, enqueue, cancel, pause, resume). They are shown by every
+ * poll until they are closed, so each is remembered while it is being carried out. A request is closed only after its
+ * rows have committed and none was refused: should this node lose the slot in between, the next owner finds it open and
+ * meets what is there already (a run's id is its request's id). */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "scheduler/parts.h"
+
+static struct request_seen *find(struct scheduler *s, int64_t id)
+{
+    struct request_seen *seen = NULL;
+    HASH_FIND(hh, s->requests, &id, sizeof id, seen);
+    return seen;
+}
+
+static void drop(struct scheduler *s, struct request_seen *seen)
+{
+    HASH_DELETE(hh, s->requests, seen);
+    free(seen);
+}
+
+void requests_closed(struct scheduler *s, int64_t id)
+{
+    struct request_seen *seen = find(s, id);
+    if (!seen)
+        return;
+    seen->closed = true;
+    seen->closed_poll = s->poll_number;
+}
+
+void requests_forget(struct scheduler *s, int64_t id)
+{
+    struct request_seen *seen = find(s, id);
+    if (seen)
+        drop(s, seen);
+}
+
+void requests_polled(struct scheduler *s, int64_t poll_number)
+{
+    for (struct request_seen *seen = s->requests, *next; seen; seen = next) {
+        next = seen->hh.next;
+        if (seen->closed && seen->closed_poll < poll_number)
+            drop(s, seen);
+    }
+}
+
+void requests_release(struct scheduler *s)
+{
+    while (s->requests)
+        drop(s, s->requests);
+}
+
+static void run_request(struct scheduler *s, struct job *job, const struct request_row *request, struct bundle *bundle)
+{
+    const struct job_spec *spec = version_spec(job->newest);
+    char trigger[40];
+    (void)snprintf(trigger, sizeof trigger, "manual-%lld", (long long)request->id);
+    bool idle = !job->queue && overlap_may_start(spec->overlap, spec->max_parallel, (int64_t)job_running(s, job));
+    if (driver_find(s, request->id)) {
+        bundle_request(bundle, request->id, "run");
+        return;
+    }
+    if (request->kind == REQUEST_RUN && !idle && spec->overlap != OVERLAP_ALLOW) {
+        bundle_request(bundle, request->id, "conflict");
+        return;
+    }
+    const char *reason = !idle ? "overlap" : room_for(s, job, spec);
+    struct run_row row = {
+        .id = request->id,
+        .job = job->id,
+        .project = job->project_id,
+        .version = job->newest->key.version,
+        .trigger = trigger,
+        .scheduled_at = instant_is_none(request->scheduled_at) ? request->created_at : request->scheduled_at,
+        .due_at = s->now.wall,
+        .fired_at = s->now.wall,
+        .started_at = INSTANT_NONE,
+        .ended_at = INSTANT_NONE,
+        .state = RUN_QUEUED,
+        .origin = ORIGIN_MANUAL,
+        .reason = reason,
+        .slot = job->slot,
+        .boot = s->boot,
+        .node = s->node,
+        .zone = project_timezone(s, job->project),
+        .params = request->params,
+        .priority = PRIORITY_DEFAULT,
+    };
+    struct open_run *run = driver_run_new(s, &row, job, job->newest);
+    bundle_request(bundle, request->id, run ? "run" : "failed");
+    if (run)
+        driver_fire(s, run, reason == NULL, bundle);
+}
+
+/* false: not now, it stays open. */
+static bool cancel_request(struct scheduler *s, const struct job *job, const struct request_row *request,
+                           struct bundle *bundle)
+{
+    struct open_run *run = driver_find(s, request->run);
+    if (run && !run->ended) {
+        driver_cancel(s, run);
+        bundle_request(bundle, request->id, "canceled");
+        return true;
+    }
+    for (size_t i = 0; job && i < job->foreign.count; i++)
+        if (job->foreign.items[i].id == request->run)
+            return false; /* another boot drives it; asked again until it has ended or is ours */
+    bundle_request(bundle, request->id, "not_open");
+    return true;
+}
+
+static bool carry_out(struct scheduler *s, const struct request_row *request, struct bundle *bundle)
+{
+    struct job *job = job_find(s, request->job);
+    if (!slot_ruled(s, request->slot))
+        return false;
+    if (request->kind == REQUEST_CANCEL)
+        return cancel_request(s, job, request, bundle);
+    if (!job || !job->loaded) {
+        /* The job may be on its way through the feed; when the replica has seen everything, it is gone. */
+        return false;
+    }
+    if (job->deleted) {
+        bundle_request(bundle, request->id, "not_found");
+        return true;
+    }
+    if (job->busy)
+        return false;
+    switch (request->kind) {
+    case REQUEST_RUN:
+    case REQUEST_ENQUEUE:
+        run_request(s, job, request, bundle);
+        return true;
+    case REQUEST_PAUSE:
+        bundle_request(bundle, request->id,
+                       activation_pause(s, job, request->trigger, request->created_at, bundle) ? "paused"
+                                                                                               : "unchanged");
+        return true;
+    case REQUEST_RESUME:
+        bundle_request(bundle, request->id,
+                       activation_resume(s, job, request->trigger, request->created_at, request->skip_missed, bundle)
+                           ? "resumed"
+                           : "unchanged");
+        return true;
+    case REQUEST_CANCEL:
+    case REQUEST_KINDS:
+    default:
+        return false;
+    }
+}
+
+void requests_take(struct scheduler *s, const struct request_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (find(s, rows[i].id) || !batcher_open(s) || !clock_may_act(s))
+            continue;
+        struct bundle *bundle = bundle_new(s);
+        if (!carry_out(s, &rows[i], bundle)) {
+            bundle_free(s, bundle);
+            continue;
+        }
+        struct request_seen *seen = mem_new(struct request_seen);
+        seen->id = rows[i].id;
+        HASH_ADD(hh, s->requests, id, sizeof seen->id, seen);
+        bundle_put(s, bundle, false);
+    }
+}

@@ -1,0 +1,288 @@
+/* A won claim on its way to being ruled: raise the epoch in the store (SLOTS_TAKE), load the slot's jobs (SLOTS_LOAD),
+ * wait until the replica has reached the feed head that was read after the raise. Only then anything fires.
+ *
+ *   free ─▶ claiming ─▶ won ─▶ taking ─▶ taken ─▶ loading ─▶ loaded ─▶ ruled ─▶ free
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "scheduler/parts.h"
+
+#define TAKE_REFUSED_PAUSE (5 * SPAN_SECOND)
+#define LOAD_JOBS 5000 /* jobs of one SLOTS_LOAD, roughly */
+
+/* why NULL: quietly (drain). */
+void slot_lost(struct scheduler *s, int32_t index, const char *why)
+{
+    struct slot *slot = slot_get(s, index);
+    if (!slot || slot->phase == SLOT_FREE)
+        return;
+    if (why && slot->phase == SLOT_RULED)
+        sink_logf(s->ports.sink, LOG_INFO, "A slot has a new owner: its jobs are not fired here any more.",
+                  "slot=%d why=\"%s\"", index, why);
+    if (slot->phase == SLOT_RULED)
+        count(&s->metrics.slots_owned, -1);
+    slot->phase = SLOT_FREE;
+    slot->retaking = false;
+    slot->retry_at = mono_add(s->now.mono, SPAN_SECOND);
+    if (slot->czxid != 0) {
+        s->ports.coordination->ops->release(s->ports.coordination, index);
+        slot->czxid = 0;
+    }
+    for (struct job *job = slot->jobs, *next; job; job = next) {
+        next = job->slot_next;
+        job_unrule(s, job);
+    }
+    s->ownership_dirty = true;
+}
+
+void slot_reload(struct scheduler *s, int32_t index)
+{
+    struct slot *slot = slot_get(s, index);
+    if (!slot || slot->phase != SLOT_RULED)
+        return;
+    count(&s->metrics.slots_owned, -1);
+    slot->phase = SLOT_TAKEN;
+    for (struct job *job = slot->jobs, *next; job; job = next) {
+        next = job->slot_next;
+        job_unrule(s, job);
+    }
+}
+
+/* ---- take ----------------------------------------------------------------------------------------------------------
+ */
+
+static void take_answered(struct scheduler *s, struct work *work)
+{
+    s->taking = false;
+    bool ok = work_ok(s, work);
+    for (size_t i = 0; i < work->op.slots_take.count; i++) {
+        const struct slot_take *take = &work->op.slots_take.takes[i];
+        struct slot *slot = slot_get(s, take->slot);
+        bool again = slot->phase == SLOT_RULED;
+        if (slot->czxid != take->czxid || (slot->phase != SLOT_TAKING && !again)) {
+            if (slot->phase == SLOT_TAKING)
+                slot->phase = slot->czxid ? SLOT_WON : SLOT_FREE; /* the claim changed meanwhile */
+            continue;
+        }
+        if (!ok) {
+            if (again)
+                slot->retaking = true;
+            else
+                slot->phase = SLOT_WON;
+            s->take_retry = mono_add(s->now.mono, 250);
+        } else if (!take->taken) {
+            sink_logf(s->ports.sink, LOG_ERROR,
+                      "The store knows a newer epoch of this slot than the coordination service gave: it may have been "
+                      "wiped or exchanged. Nothing is fired for the slot.",
+                      "slot=%d czxid=%lld", take->slot, (long long)take->czxid);
+            slot_lost(s, take->slot, "a newer epoch");
+            slot->retry_at = mono_add(s->now.mono, TAKE_REFUSED_PAUSE);
+        } else if (again && take->previous_boot == s->boot) {
+            slot->feed_head = work->op.slots_take.feed_head; /* nobody ruled it in between: go on */
+        } else {
+            if (again) { /* somebody did */
+                int64_t czxid = slot->czxid;
+                slot->czxid = 0;
+                slot_lost(s, take->slot, "it was ruled elsewhere meanwhile");
+                slot->czxid = czxid;
+            }
+            slot->feed_head = work->op.slots_take.feed_head;
+            slot->phase = SLOT_TAKEN;
+            if (take->previous_boot != 0 && take->previous_boot != s->boot) {
+                count(&s->metrics.takeovers, 1);
+                recovery_suspect(s, take->previous_boot);
+            }
+        }
+    }
+}
+
+static void take_won(struct scheduler *s)
+{
+    if (s->taking || mono_cmp(s->now.mono, s->take_retry) < 0) {
+        wake_at(s, s->taking ? MONO_NEVER : s->take_retry);
+        return;
+    }
+    size_t n = 0;
+    for (size_t i = 0; i < s->slot_count; i++)
+        n += s->slots[i].phase == SLOT_WON || s->slots[i].retaking;
+    if (n == 0)
+        return;
+    struct slot_take *takes = mem_alloc(n * sizeof *takes);
+    size_t k = 0;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        struct slot *slot = &s->slots[i];
+        if (slot->phase != SLOT_WON && !slot->retaking)
+            continue;
+        takes[k++] = (struct slot_take){.slot = (int32_t)i, .generation = s->generation, .czxid = slot->czxid};
+        if (slot->phase == SLOT_WON)
+            slot->phase = SLOT_TAKING;
+        slot->retaking = false;
+    }
+    struct work *work = work_new(s, STORE_SLOTS_TAKE, take_answered);
+    work->memory = takes;
+    work->op.slots_take.boot = s->boot;
+    work->op.slots_take.takes = takes;
+    work->op.slots_take.count = n;
+    s->taking = true;
+    work_submit(work);
+}
+
+/* ---- load ----------------------------------------------------------------------------------------------------------
+ */
+
+static void add_foreign(struct scheduler *s, const struct run_row *row)
+{
+    struct job *job = job_find(s, row->job);
+    if (!job || driver_find(s, row->id))
+        return;
+    for (size_t i = 0; i < job->foreign.count; i++)
+        if (job->foreign.items[i].id == row->id)
+            return;
+    struct foreign_run *foreign = vec_push(&job->foreign);
+    s->foreign_count++;
+    foreign->id = row->id;
+    foreign->trigger = mem_copy_text(row->trigger);
+    foreign->generation0 = row->generation == 0;
+    recovery_suspect(s, row->boot);
+}
+
+/* Counts, pauses and cursors that the store remembers, before the triggers are made. */
+static void take_memory(const struct store_slots_load *load, struct job *job)
+{
+    for (size_t i = 0; i < load->cursor_count; i++)
+        if (load->cursors[i].job == job->id && load->cursors[i].version > job->ruling_version)
+            job->ruling_version = load->cursors[i].version;
+    for (size_t i = 0; i < load->cursor_count; i++) {
+        const struct trigger_cursor *cursor = &load->cursors[i];
+        if (cursor->job != job->id)
+            continue;
+        struct memory *memory = vec_push(&job->memory);
+        *memory = (struct memory){.trigger = mem_copy_text(cursor->trigger),
+                                  .decided = cursor->decided,
+                                  .activated = cursor->from,
+                                  .last_end = INSTANT_NONE,
+                                  .paused_since = INSTANT_NONE,
+                                  .known = cursor->version != 0};
+        if (!instant_is_none(cursor->from)) /* nothing before its activation is anybody's business */
+            memory->decided = instant_max(memory->decided, instant_add(cursor->from, -1));
+    }
+    for (size_t i = 0; i < load->state_count; i++) {
+        const struct trigger_state_row *state = &load->states[i];
+        if (state->job != job->id)
+            continue;
+        struct memory *memory = NULL;
+        for (size_t k = 0; k < job->memory.count && !memory; k++)
+            if (strcmp(job->memory.items[k].trigger, state->trigger) == 0)
+                memory = &job->memory.items[k];
+        if (!memory) {
+            memory = vec_push(&job->memory);
+            memory->trigger = mem_copy_text(state->trigger);
+            memory->decided = memory->activated = INSTANT_NONE;
+        }
+        memory->fires = state->fires;
+        memory->last_end = state->last_end;
+        memory->paused = state->paused;
+        memory->paused_since = state->paused_since;
+        memory->state_known = true;
+        job->paused |= state->job_paused;
+        if ((state->paused || state->job_paused) && !instant_is_none(state->paused_since))
+            memory->decided = instant_add(state->paused_since, -1);
+    }
+}
+
+static void load_answered(struct scheduler *s, struct work *work)
+{
+    s->loading = false;
+    struct store_slots_load *load = &work->op.slots_load;
+    bool ok = work_ok(s, work);
+    for (size_t i = 0; i < load->slot_count; i++) {
+        struct slot *slot = slot_get(s, load->slots[i]);
+        if (slot->phase == SLOT_LOADING)
+            slot->phase = ok ? SLOT_LOADED : SLOT_TAKEN;
+    }
+    if (!ok) {
+        s->load_retry = mono_add(s->now.mono, 250);
+        return;
+    }
+    for (size_t i = 0; i < load->job_count; i++) {
+        const struct definition_row *row = &load->jobs[i];
+        struct slot *slot = slot_get(s, row->slot);
+        if (!slot || slot->phase != SLOT_LOADED)
+            continue;
+        replica_put(s, row);
+        struct job *job = job_find(s, row->id);
+        if (job && !job->loaded)
+            take_memory(load, job);
+    }
+    for (size_t i = 0; i < load->open_run_count; i++)
+        add_foreign(s, &load->open_runs[i]);
+    for (size_t i = 0; i < load->slot_count; i++) {
+        struct slot *slot = slot_get(s, load->slots[i]);
+        for (struct job *job = slot->phase == SLOT_LOADED ? slot->jobs : NULL; job; job = job->slot_next)
+            if (job->newest)
+                job->loaded = true;
+    }
+}
+
+static void load_taken(struct scheduler *s)
+{
+    if (s->loading)
+        return;
+    if (mono_cmp(s->now.mono, s->load_retry) < 0) {
+        wake_at(s, s->load_retry);
+        return;
+    }
+    int32_t *slots = NULL;
+    size_t n = 0;
+    int64_t jobs = 0;
+    for (size_t i = 0; i < s->slot_count && n < s->slot_count && (n == 0 || jobs < LOAD_JOBS); i++) {
+        if (s->slots[i].phase != SLOT_TAKEN)
+            continue;
+        if (!slots)
+            slots = mem_alloc(s->slot_count * sizeof *slots);
+        slots[n++] = (int32_t)i;
+        jobs += s->slots[i].jobs_known;
+        s->slots[i].phase = SLOT_LOADING;
+    }
+    if (n == 0)
+        return;
+    struct work *work = work_new(s, STORE_SLOTS_LOAD, load_answered);
+    work->memory = slots;
+    work->op.slots_load.boot = s->boot;
+    work->op.slots_load.slots = slots;
+    work->op.slots_load.slot_count = n;
+    s->loading = true;
+    work_submit(work);
+}
+
+/* ---- gate ----------------------------------------------------------------------------------------------------------
+ */
+
+static void rule_loaded(struct scheduler *s)
+{
+    if (s->feed_seq < 0)
+        return;
+    for (size_t i = 0; i < s->slot_count; i++) {
+        struct slot *slot = &s->slots[i];
+        if (slot->phase != SLOT_LOADED || s->feed_seq < slot->feed_head)
+            continue;
+        slot->phase = SLOT_RULED;
+        count(&s->metrics.slots_owned, 1);
+        for (struct job *job = slot->jobs, *next; job; job = next) {
+            next = job->slot_next;
+            if (job->loaded)
+                activation_loaded(s, job);
+        }
+        s->poking = true; /* requests of the slot may wait */
+    }
+}
+
+void slots_step(struct scheduler *s)
+{
+    if (!s->joined)
+        return;
+    take_won(s);
+    load_taken(s);
+    rule_loaded(s);
+}

@@ -1,0 +1,74 @@
+/* The first steps of a process: know the cluster, become a boot, fence the own past, join the others. Each is repeated
+ * until the store answers. */
+#include <stdio.h>
+#include <string.h>
+
+#include "scheduler/parts.h"
+
+enum start_phase { START_CLUSTER, START_CLUSTER_ASKED, START_BOOT, START_BOOT_ASKED, START_JOIN, START_DONE };
+
+static void later(struct scheduler *s, enum start_phase phase)
+{
+    s->start_phase = (int)phase;
+    s->start_retry = mono_add(s->now.mono, 500);
+}
+
+static void cluster_answered(struct scheduler *s, struct work *work)
+{
+    if (!work_ok(s, work)) {
+        later(s, START_CLUSTER);
+        return;
+    }
+    s->generation = work->op.cluster.generation;
+    s->start_phase = START_BOOT;
+}
+
+static void boot_answered(struct scheduler *s, struct work *work)
+{
+    if (!work_ok(s, work)) {
+        later(s, START_BOOT);
+        return;
+    }
+    s->boot = work->op.boot_start.boot;
+    s->previous_boot = work->op.boot_start.previous_boot;
+    s->next_boot_read = mono_add(s->now.mono, SPAN_SECOND);
+    s->start_phase = START_JOIN;
+    sink_logf(s->ports.sink, LOG_INFO, "The scheduler starts.", "node=%s boot=%lld previous_boot=%lld", s->node,
+              (long long)s->boot, (long long)s->previous_boot);
+    if (s->previous_boot != 0)
+        recovery_suspect(s, s->previous_boot);
+}
+
+static void join(struct scheduler *s)
+{
+    s->start_phase = START_DONE;
+    s->joined = true;
+    s->node_dirty = true; /* ownership.c joins with the node's present state */
+    s->next_boot_read = s->now.mono;
+    s->next_poll = s->now.mono;
+    if (s->state == SCHEDULER_STARTING)
+        s->state = SCHEDULER_WORKING;
+}
+
+void start_step(struct scheduler *s)
+{
+    if (s->start_phase == START_DONE)
+        return;
+    if (mono_cmp(s->now.mono, s->start_retry) < 0) {
+        wake_at(s, s->start_retry);
+        return;
+    }
+    if (s->start_phase == START_CLUSTER) {
+        s->start_phase = START_CLUSTER_ASKED;
+        work_submit(work_new(s, STORE_CLUSTER, cluster_answered));
+    } else if (s->start_phase == START_BOOT) {
+        struct work *work = work_new(s, STORE_BOOT_START, boot_answered);
+        work->op.boot_start.node = s->node;
+        work->op.boot_start.address = s->address;
+        work->op.boot_start.role = s->options.role;
+        s->start_phase = START_BOOT_ASKED;
+        work_submit(work);
+    } else if (s->start_phase == START_JOIN) {
+        join(s);
+    }
+}
