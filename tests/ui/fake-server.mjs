@@ -37,13 +37,20 @@ function fieldMatches(field, value, low) {
   });
 }
 
-function cronNext(cron, from, count) {
+/** Difference between a zone's clock and UTC at an instant; a fixture needs no change of it in between. */
+function offsetOf(zone, at) {
+  const parts = Object.fromEntries(new Intl.DateTimeFormat('en', { timeZone: zone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', second: 'numeric' }).formatToParts(at).map(({ type, value }) => [type, Number(value)]));
+  return Date.UTC(parts.year, parts.month - 1, parts.day, parts.hour, parts.minute, parts.second) - Math.floor(at / 1000) * 1000;
+}
+
+function cronNext(cron, from, count, zone) {
   let fields = cron.trim().split(/\s+/);
   if (fields.length === 5) fields = ['0', ...fields];
   if (fields.length !== 6) throw new Refusal(400, 'SCHEDULING_VALIDATION_001', `"${cron}" has ${fields.length} fields, not 5 to 7`);
+  const offset = offsetOf(zone, from);
   const found = [];
   for (let at = Math.floor(from / 1000) * 1000 + 1000; found.length < count && at < from + 3 * 864e5; at += 1000) {
-    const date = new Date(at);
+    const date = new Date(at + offset);
     if (fieldMatches(fields[0], date.getUTCSeconds(), 0) && fieldMatches(fields[1], date.getUTCMinutes(), 0) && fieldMatches(fields[2], date.getUTCHours(), 0)) found.push(iso(at));
   }
   return found;
@@ -90,7 +97,7 @@ export function createFake({ token = randomBytes(16).toString('hex') } = {}) {
       else if (schedule.kind === 'every' && Number.isNaN(spanOf(schedule.schedule))) fault(`spec.triggers[${i}].every`, `"${schedule.schedule}" is not a duration such as 90s.`);
       else if (schedule.kind === 'cron') {
         try {
-          cronNext(schedule.schedule, Date.now(), 1);
+          cronNext(schedule.schedule, Date.now(), 1, 'UTC');
         } catch (error) {
           fault(`spec.triggers[${i}].cron`, error.message);
         }
@@ -125,7 +132,7 @@ export function createFake({ token = randomBytes(16).toString('hex') } = {}) {
       const schedule = scheduleOf(trigger);
       const paused = job.pausedTriggers.has(name);
       let next = [];
-      if (schedule.kind === 'cron') next = cronNext(schedule.schedule, now, 5);
+      if (schedule.kind === 'cron') next = cronNext(schedule.schedule, now, 5, trigger.timezone ?? projectOf(job.project).spec.timezone);
       if (schedule.kind === 'every') next = [1, 2, 3, 4, 5].map((k) => iso((Math.floor(now / spanOf(schedule.schedule)) + k) * spanOf(schedule.schedule)));
       if (schedule.kind === 'at' && Date.parse(schedule.schedule) > now) next = [schedule.schedule];
       if (paused || job.paused) next = [];
@@ -323,7 +330,7 @@ export function createFake({ token = randomBytes(16).toString('hex') } = {}) {
     }],
     ['POST', /^\/cron\/next$/, (_, __, text) => {
       const request = JSON.parse(text);
-      return { next: cronNext(request.cron, Date.parse(request.from), request.count) };
+      return { next: cronNext(request.cron, Date.parse(request.from), request.count, request.timezone) };
     }],
   ];
 

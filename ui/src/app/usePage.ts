@@ -7,8 +7,13 @@ export function usePage(title: string): void {
   }, [title]);
 }
 
+let opened = '';
+
 export function useHeadingFocus(key: string): void {
   useEffect(() => {
+    const before = opened;
+    opened = key;
+    if (before === '' || before === key) return; // the first page begins where the browser begins: at the skip link
     if (document.activeElement && document.activeElement !== document.body) return; // someone is at work there
     document.querySelector<HTMLElement>('main h1')?.focus({ preventScroll: true });
   }, [key]);

@@ -11,7 +11,7 @@ export function DefinitionTab({ project, job, text }: { project: string; job: st
     <Card title={t('definition.title')} actions={<Link href={paths.editJob(project, job)}>{t('action.edit')}</Link>}>
       <Code text={formatJson(text, ['status'])} label={t('definition.title')} />
       <p className="hint">
-        {t('definition.export')} <code className="nowrap">carillon export {project}/{job} &gt; {job}.json</code>
+        {t('definition.export')} <code className="break">carillon export {project}/{job} &gt; {job}.json</code>
       </p>
     </Card>
   );
