@@ -55,7 +55,8 @@ static bool add_requests(struct call *call, struct batch *batch, struct request_
         adds[index[k]] = list[k];
         if (status == STATUS_EXISTS && list[k].idempotency_key)
             continue; /* asked before under this key: `row` is the earlier one */
-        if (status == STATUS_NOT_FOUND && list[k].row.kind == REQUEST_CANCEL)
+        bool gone = status == STATUS_NOT_FOUND || status == STATUS_CONFLICT; /* CONFLICT: the run has ended */
+        if (gone && list[k].row.kind == REQUEST_CANCEL)
             problem_set(&item->problem, RUN_UNKNOWN, "run", item->key, NULL);
         else if (status == STATUS_NOT_FOUND)
             problem_set(&item->problem, JOB_UNKNOWN, "project", call->project, "job", item->key, NULL);
