@@ -231,6 +231,16 @@ static const char *plain_meaning(const char *text, const char **ret_tag)
     return is_json_number(text) ? text : NULL;
 }
 
+static bool is_core_type(const char *tag)
+{
+    static const char *const types[] = {"null", "bool", "int", "float"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strncmp(tag, CORE_TAG, strlen(CORE_TAG)) == 0 && strcmp(tag + strlen(CORE_TAG), types[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The JSON of a scalar value; ret_plain NULL = a string. */
 static enum status scalar_meaning(struct build *b, const yaml_event_t *event, const char **ret_plain)
 {
@@ -243,7 +253,7 @@ static enum status scalar_meaning(struct build *b, const yaml_event_t *event, co
     }
     if (strcmp(tag, "!") == 0 || strcmp(tag, CORE_TAG "str") == 0)
         return STATUS_OK;
-    if (strncmp(tag, CORE_TAG, strlen(CORE_TAG)) != 0)
+    if (!is_core_type(tag))
         return fail_at(b, event->start_mark, "the tag \"%.100s\" is not known", tag);
     tag += strlen(CORE_TAG);
     bool fits = meaning && (strcmp(tag, type) == 0 || (strcmp(tag, "float") == 0 && strcmp(type, "int") == 0));
