@@ -1,0 +1,255 @@
+/* The coordination service: sessions, ephemeral claims, expiry, lost replies. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/world.h"
+
+struct notice {
+    struct coordination_event event;
+    struct coordination_node *nodes;
+    struct coordination_claim *claims;
+};
+
+static struct life *life_of(struct coordination *c)
+{
+    return LIFE_OF(c, coordination);
+}
+
+static bool reachable(const struct life *life)
+{
+    return !life->dead && !life->node->paused && !life->world->coordination_down && !life->node->cut_coordination;
+}
+
+static struct session *session_of(struct world *world, int64_t id)
+{
+    for (size_t i = 0; id && i < world->sessions.count; i++)
+        if (world->sessions.items[i].id == id)
+            return &world->sessions.items[i];
+    return NULL;
+}
+
+static void tell_now(struct life *life, void *context)
+{
+    struct notice *notice = context;
+    if (!life->dead && life->coordination.on_event)
+        life->coordination.on_event(life->coordination.context, &notice->event);
+    free(notice->nodes);
+    free(notice->claims);
+    free(notice);
+}
+
+static void tell(struct life *life, enum coordination_event_kind kind, const struct coordination_claim *claim,
+                 int64_t delay)
+{
+    struct notice *notice = mem_new(struct notice);
+    notice->event.kind = kind;
+    notice->event.text = "";
+    if (claim)
+        notice->event.claim = *claim;
+    life_deliver(life, delay, tell_now, notice);
+}
+
+static void tell_lists(struct life *life)
+{
+    struct world *world = life->world;
+    struct notice *nodes = mem_new(struct notice), *claims = mem_new(struct notice);
+    nodes->event.kind = COORDINATION_NODES;
+    nodes->nodes = mem_alloc((world->sessions.count + 1) * sizeof *nodes->nodes);
+    for (size_t i = 0; i < world->sessions.count; i++)
+        if (world->sessions.items[i].has_node)
+            nodes->nodes[nodes->event.node_count++] = world->sessions.items[i].self;
+    nodes->event.nodes = nodes->nodes;
+    claims->event.kind = COORDINATION_CLAIMS;
+    claims->claims = mem_alloc((world->claims.count + 1) * sizeof *claims->claims);
+    for (size_t i = 0; i < world->claims.count; i++) {
+        const struct claim *from = &world->claims.items[i];
+        struct coordination_claim *to = &claims->claims[claims->event.claim_count++];
+        to->slot = from->slot;
+        to->czxid = from->czxid;
+        to->boot = from->boot;
+        (void)snprintf(to->node, sizeof to->node, "%s", from->node);
+    }
+    claims->event.claims = claims->claims;
+    life_deliver(life, 1, tell_now, nodes);
+    life_deliver(life, 2, tell_now, claims);
+}
+
+static void open_session(struct life *life)
+{
+    struct world *world = life->world;
+    for (size_t i = 0; i < world->sessions.count;
+         i++) /* an earlier process of this id still lives, or is not known to be dead yet */
+        if (world->sessions.items[i].has_node && !strcmp(world->sessions.items[i].self.node, life->node->name))
+            return;
+    struct session *session = vec_push(&world->sessions);
+    *session = (struct session){
+        .id = ++world->next_session, .life = life, .heard_at = world->now, .self = life->self, .has_node = true};
+    life->session = session->id;
+    life->connected = true;
+    life->told_suspended = false;
+    world_trace(world, "%s has session %lld", life->node->name, (long long)session->id);
+    tell(life, COORDINATION_CONNECTED, NULL, 0);
+}
+
+/* ---- the port
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static void join(struct coordination *c, const struct coordination_node *self)
+{
+    struct life *life = life_of(c);
+    life->self = *self;
+    life->joined = true;
+}
+
+static void update(struct coordination *c, const struct coordination_node *self)
+{
+    struct life *life = life_of(c);
+    struct session *session = session_of(life->world, life->session);
+    life->self = *self;
+    if (session)
+        session->self = *self;
+}
+
+struct wish {
+    int32_t slot;
+};
+
+static struct claim *find_claim(struct world *world, int32_t slot)
+{
+    for (size_t i = 0; i < world->claims.count; i++)
+        if (world->claims.items[i].slot == slot)
+            return &world->claims.items[i];
+    return NULL;
+}
+
+static void claim_arrives(struct life *life, void *context)
+{
+    struct wish *wish = context;
+    struct world *world = life->world;
+    struct coordination_claim answer = {.slot = wish->slot};
+    enum coordination_event_kind kind = COORDINATION_CLAIM_FAILED;
+    free(wish);
+    if (life->dead)
+        return;
+    if (reachable(life) && session_of(world, life->session)) {
+        struct claim *claim = find_claim(world, answer.slot);
+        if (!claim) {
+            claim = vec_push(&world->claims);
+            *claim = (struct claim){
+                .slot = answer.slot, .session = life->session, .czxid = ++world->next_czxid, .boot = life->self.boot};
+            (void)snprintf(claim->node, sizeof claim->node, "%s", life->node->name);
+        }
+        kind = claim->session == life->session ? COORDINATION_CLAIM_WON : COORDINATION_CLAIM_TAKEN;
+        answer.czxid = claim->czxid;
+        answer.boot = claim->boot;
+        (void)snprintf(answer.node, sizeof answer.node, "%s", claim->node);
+        if (world_chance(world, 2)) /* "create may have succeeded" */
+            kind = COORDINATION_CLAIM_FAILED;
+    }
+    tell(life, kind, &answer, world_draw(world, 0, 3));
+}
+
+static void claim(struct coordination *c, int32_t slot)
+{
+    struct life *life = life_of(c);
+    struct wish *wish = mem_new(struct wish);
+    wish->slot = slot;
+    life_deliver(life, world_draw(life->world, 1, 10), claim_arrives, wish);
+}
+
+static void drop_claims(struct world *world, int64_t session, int32_t slot)
+{
+    for (size_t i = world->claims.count; i-- > 0;)
+        if (world->claims.items[i].session == session && (slot < 0 || world->claims.items[i].slot == slot)) {
+            memmove(world->claims.items + i, world->claims.items + i + 1,
+                    (world->claims.count - i - 1) * sizeof *world->claims.items);
+            world->claims.count--;
+        }
+}
+
+static void release(struct coordination *c, int32_t slot)
+{
+    struct life *life = life_of(c);
+    if (reachable(life) && life->session)
+        drop_claims(life->world, life->session, slot);
+}
+
+static void close_coordination(struct coordination *c)
+{
+    struct life *life = life_of(c);
+    life->joined = false;
+}
+
+void coordination_port_init(struct life *life)
+{
+    static const struct coordination_ops ops = {"simulation", join, update, claim, release, close_coordination};
+    life->coordination.ops = &ops;
+}
+
+/* kill -9: the session stays until it expires. A process that ended in peace takes it along. */
+void coordination_leave(struct life *life)
+{
+    struct session *session = session_of(life->world, life->session);
+    if (!session)
+        return;
+    session->life = NULL;
+    if (scheduler_state(life->scheduler) == SCHEDULER_STOPPED) {
+        drop_claims(life->world, session->id, -1);
+        *session = life->world->sessions.items[--life->world->sessions.count];
+    }
+}
+
+/* ---- time passes there
+ * ----------------------------------------------------------------------------------------------------- */
+
+static void expire_sessions(struct world *world)
+{
+    for (size_t i = world->sessions.count; i-- > 0;) {
+        struct session *session = &world->sessions.items[i];
+        bool heard = world->coordination_down || (session->life && reachable(session->life));
+        if (heard)
+            session->heard_at = world->now;
+        if (world->now - session->heard_at <= 6000)
+            continue;
+        world_trace(world, "session %lld of %s expires", (long long)session->id, session->self.node);
+        drop_claims(world, session->id, -1);
+        *session = world->sessions.items[--world->sessions.count];
+    }
+}
+
+static void tend(struct life *life)
+{
+    bool alive = session_of(life->world, life->session) != NULL;
+    if (!life->joined || life->dead || life->node->paused)
+        return;
+    if (!reachable(life)) {
+        if (life->connected && !life->told_suspended) {
+            life->told_suspended = true;
+            tell(life, COORDINATION_SUSPENDED, NULL, world_draw(life->world, 0, 1500));
+        }
+        return;
+    }
+    if (life->session && !alive) {
+        life->session = 0;
+        life->connected = false;
+        tell(life, COORDINATION_LOST, NULL, world_draw(life->world, 0, 100));
+        return; /* a new session comes with a later tick, behind LOST */
+    }
+    if (!life->session)
+        open_session(life);
+    else if (life->told_suspended) {
+        life->told_suspended = false;
+        tell(life, COORDINATION_CONNECTED, NULL, 0);
+    }
+    if (life->session)
+        tell_lists(life);
+}
+
+void coordination_tick(struct world *world)
+{
+    expire_sessions(world);
+    for (size_t i = 0; i < world->node_count; i++)
+        if (world->nodes[i].life)
+            tend(world->nodes[i].life);
+}

@@ -1,0 +1,95 @@
+/* The store of the simulation: the tables of the store port in memory, each operation atomic. It fences as the contract
+ * says; what it cannot do it refuses with INVALID, which no scheduler expects. */
+#ifndef CARILLON_TESTS_SIM_DB_H
+#define CARILLON_TESTS_SIM_DB_H
+
+#include "core/base/map.h"
+#include "core/base/vec.h"
+#include "core/ports/store.h"
+
+struct db_boot {
+    int64_t boot, batch;
+    char node[32];
+    bool fenced;
+    int64_t seen_at;
+};
+
+struct db_slot {
+    int64_t generation, czxid, owner_boot, decided_through;
+};
+
+struct db_job {
+    int64_t id, version, first_created_at;
+    int32_t slot;
+    char *name;
+    bool deleted, paused, suspended;
+    struct db_version {
+        int64_t version, created_at;
+        char *json;
+    } * versions;
+    size_t version_count;
+};
+
+struct db_run {
+    int64_t id;
+    struct run_row row; /* texts owned */
+    VEC(struct step_row) steps;
+    VEC(struct attempt_row) attempts;
+    UT_hash_handle hh;
+};
+
+struct db_activation {
+    struct activation_row row;
+    char *trigger;
+};
+
+struct db_skip {
+    struct skip_row row;
+    char *trigger, *reason;
+};
+
+struct db_request {
+    struct request_row row;
+    char *outcome, *trigger;
+    int64_t acknowledged;
+};
+
+struct db_state {
+    struct trigger_state_row row;
+    char *trigger, *error;
+};
+
+struct db {
+    int64_t now; /* the store's clock, kept by the world */
+    int64_t first_boot;
+    VEC(struct db_boot) boots;
+    struct db_slot slots[CLAIM_SLOTS_ALL];
+    VEC(struct db_job) jobs;
+    VEC(struct change_row) changes;
+    struct db_run *runs;
+    VEC(struct db_run *) order; /* all runs, by insertion */
+    VEC(struct db_run *) open;
+    VEC(struct db_activation) activations;
+    VEC(struct db_skip) skips;
+    VEC(struct db_request) requests;
+    VEC(struct db_state) states;
+    char lease_holder[32];
+    int64_t lease_boot, lease_until;
+    int64_t next_id;
+};
+
+void db_init(struct db *db);
+void db_release(struct db *db);
+/* Carries one operation out. */
+enum status db_execute(struct db *db, struct store_op *op);
+
+/* What people do. */
+int64_t db_put_job(struct db *db, const char *name, const char *json);
+void db_delete_job(struct db *db, int64_t job);
+int64_t db_request(struct db *db, enum request_kind kind, int64_t job, int64_t run, bool skip_missed);
+
+struct db_run *db_find_run(struct db *db, int64_t id);
+struct db_job *db_find_job(struct db *db, int64_t id);
+struct db_boot *db_find_boot(struct db *db, int64_t boot);
+
+#endif

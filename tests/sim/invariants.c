@@ -1,0 +1,255 @@
+/* The invariants of docs/architecture.md §6. The oracle of promised instants is written here, apart from the product.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/logic/run/machine.h"
+#include "tests/sim/scenario.h"
+
+/* ---- (4), (5), (6): after every batch
+ * ------------------------------------------------------------------------------------ */
+
+static void check_keys(struct world *world, const struct db_run *run)
+{
+    for (size_t i = 0; i < run->attempts.count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct attempt_row *a = &run->attempts.items[i], *b = &run->attempts.items[j];
+            bool same = a->key_try == b->key_try && a->item == b->item && !strcmp(a->step, b->step);
+            bool both = a->state == ATTEMPT_ENDED && b->state == ATTEMPT_ENDED && call_class_definite(a->class) &&
+                        call_class_definite(b->class) && !a->stale && !b->stale;
+            /* not_sent and busy leave no effect: they may stand beside the end that counts */
+            bool harmless = a->class == CALL_NOT_SENT || b->class == CALL_NOT_SENT || a->class == CALL_BUSY ||
+                            b->class == CALL_BUSY;
+            if (same && both && !harmless)
+                world_break(world, "invariant 5: two definite ends under key %lld.%s.%d.%d", (long long)run->id,
+                            a->step, a->item, a->key_try);
+        }
+}
+
+static void check_replay(struct world *world, const struct db_run *row)
+{
+    const struct db_job *job = db_find_job(&world->db, row->row.job);
+    struct faults faults;
+    struct error err = {0};
+    struct run *run = NULL;
+    if (!job || row->row.version < 1 || (size_t)row->row.version > job->version_count)
+        return;
+    const char *json = job->versions[row->row.version - 1].json;
+    faults_init(&faults);
+    struct document *document = document_parse(json, strlen(json), DOCUMENT_KINDS, &faults);
+    faults_release(&faults);
+    if (!document)
+        return;
+    if (run_replay(&row->row, &document->job, row->steps.items, row->steps.count, row->attempts.items,
+                   row->attempts.count, &run, &err))
+        world_break(world, "invariant 4: run %lld does not replay: %s", (long long)row->id, err.text);
+    else if (run_check(run, &err))
+        world_break(world, "invariant 4: replay of run %lld: %s", (long long)row->id, err.text);
+    else
+        for (size_t i = 0; run_state_terminal(row->row.state) && i < document->job.step_count; i++)
+            if (!step_state_terminal(run->steps[i].state))
+                world_break(world, "invariant 4: run %lld is %s, but step %s replays as %s", (long long)row->id,
+                            run_state_text(row->row.state), document->job.steps[i].name,
+                            step_state_text(run->steps[i].state));
+    run_free(run);
+    document_free(document);
+}
+
+static void check_touched(struct world *world, int64_t id)
+{
+    const struct db_run *run = db_find_run(&world->db, id);
+    if (run) {
+        check_keys(world, run);
+        if (world->steps % 8 == 0 || run_state_terminal(run->row.state))
+            check_replay(world, run);
+    }
+}
+
+static void check_overlap(struct world *world)
+{
+    for (size_t j = 0; j < sim_plan.job_count; j++) {
+        const struct sim_job *job = &sim_plan.jobs[j];
+        int running = 0;
+        for (size_t i = 0; job->exclusive && i < world->db.open.count; i++)
+            running += world->db.open.items[i]->row.job == job->id && world->db.open.items[i]->row.state == RUN_RUNNING;
+        if (running > 1)
+            world_break(world, "invariant 6: %d runs of %s at work, its overlap policy allows one", running, job->name);
+    }
+}
+
+void check_batch(struct world *world, const struct store_batch *batch)
+{
+    world->fires += (int64_t)batch->fire_count;
+    world->skips += (int64_t)batch->skip_count;
+    for (size_t i = 0; i < batch->fire_count; i++) {
+        const struct run_row *run = &batch->fires[i].run;
+        bool scheduled = run->origin == ORIGIN_SCHEDULE || run->origin == ORIGIN_MISFIRE;
+        if (batch->fires[i].outcome == OUTCOME_DONE && scheduled && run->generation)
+            world_break(world, "invariant 1: a schedule fired generation %lld of %s at %lld",
+                        (long long)run->generation, run->trigger, (long long)run->scheduled_at.ms);
+        check_touched(world, run->id);
+    }
+    for (size_t i = 0; i < batch->run_count; i++)
+        check_touched(world, batch->runs[i].id);
+    for (size_t i = 0; i < batch->attempt_count; i++)
+        check_touched(world, batch->attempts[i].run);
+    check_overlap(world);
+}
+
+/* ---- (5): at every send and arrival
+ * ---------------------------------------------------------------------------------------- */
+
+static bool intent_committed(struct world *world, const struct sent_call *call)
+{
+    const struct db_run *run = db_find_run(&world->db, call->run);
+    char quoted[CALL_KEY_SIZE + 16];
+    const char *dot = strchr(call->step, '.'), *end = dot ? strrchr(call->step, '.') : NULL;
+    const char *number = strrchr(call->key, '.');
+    if (!run || !dot || end <= dot)
+        return false;
+    (void)snprintf(quoted, sizeof quoted, "\"step\":\"%.*s\"", (int)(end - dot - 1), dot + 1);
+    if (!strcmp(number + 1, "1") && run->row.start && strstr(run->row.start, quoted))
+        return true;
+    for (size_t i = 0; i < run->attempts.count; i++)
+        if (run->attempts.items[i].key_try == (int32_t)strtol(number + 1, NULL, 10) &&
+            strlen(run->attempts.items[i].step) == (size_t)(end - dot - 1) &&
+            !strncmp(run->attempts.items[i].step, dot + 1, (size_t)(end - dot - 1)))
+            return true;
+    return false;
+}
+
+void check_send(struct world *world, struct life *life, const struct sent_call *call)
+{
+    if (!intent_committed(world, call))
+        world_break(world, "invariant 5: %s sends %s without committed intent", life->node->name, call->key);
+    if (call->epoch != life->self.boot)
+        world_break(world, "%s sends %s with epoch %lld, its boot is %lld", life->node->name, call->key,
+                    (long long)call->epoch, (long long)life->self.boot);
+}
+
+void check_arrival(struct world *world, const struct sent_call *call)
+{
+    for (size_t i = 0; i < world->calls.count; i++) {
+        const struct sent_call *other = &world->calls.items[i];
+        if (other->arrived && !other->definite && other != call && !strcmp(other->step, call->step) &&
+            strcmp(other->key, call->key))
+            world_break(world, "doubled: %s arrives although %s has no definite end", call->key, other->key);
+    }
+}
+
+/* ---- (2), (7), (8), (9): when all is healed and settled
+ * ------------------------------------------------------------------------ */
+
+/* Outcomes of one instant: runs of generation 0 and skips that cover it. */
+static int outcomes(const struct db *db, int64_t job, int64_t at, int *ret_runs)
+{
+    int skips = 0;
+    *ret_runs = 0;
+    for (size_t i = 0; i < db->order.count; i++) {
+        const struct run_row *run = &db->order.items[i]->row;
+        *ret_runs +=
+            run->job == job && run->generation == 0 && run->scheduled_at.ms == at && !strcmp(run->trigger, "t");
+    }
+    for (size_t i = 0; i < db->skips.count; i++) {
+        const struct db_skip *skip = &db->skips.items[i];
+        skips +=
+            skip->row.job == job && !strcmp(skip->trigger, "t") && skip->row.from.ms <= at && at <= skip->row.to.ms;
+    }
+    return skips;
+}
+
+static void check_segment(struct world *world, const struct sim_job *job, int64_t period, int64_t from, int64_t until)
+{
+    for (int64_t at = (from + period - 1) / period * period; at < until; at += period) {
+        int runs, skips = outcomes(&world->db, job->id, at, &runs);
+        if (runs + skips != 1) {
+            char text[RFC3339_SIZE];
+            world_break(world, "invariant 2: %s at %s (%.3f) has %d runs and %d skips", job->name,
+                        rfc3339_format((instant){at}, text), (double)(at - world->begin) / 1000, runs, skips);
+        }
+    }
+}
+
+/* Everything from the first activation to its pause, deletion or the end must be decided. */
+static void check_ledger(struct world *world, const struct sim_job *job)
+{
+    const struct db *db = &world->db;
+    int64_t until = world->now - 3000, from = 0, period = 0;
+    bool complete = false;
+    int64_t fires = 0;
+    for (size_t i = 0; i < db->states.count; i++)
+        if (db->states.items[i].row.job == job->id &&
+            (db->states.items[i].row.paused || db->states.items[i].row.job_paused))
+            until = until < db->states.items[i].row.paused_since.ms ? until : db->states.items[i].row.paused_since.ms;
+    for (size_t i = 0; i < db->order.count; i++)
+        fires += db->order.items[i]->row.job == job->id && db->order.items[i]->row.generation == 0 &&
+                 !strcmp(db->order.items[i]->row.trigger, "t");
+    complete = job->max_fires && fires >= job->max_fires;
+    if (job->max_fires && fires > job->max_fires)
+        world_break(world, "%s has %lld runs, max_fires is %lld", job->name, (long long)fires,
+                    (long long)job->max_fires);
+    if (complete || job->kind > SIM_CRON)
+        return;
+    for (size_t i = 0; i < db->activations.count; i++) {
+        const struct activation_row *row = &db->activations.items[i].row;
+        const char *trigger = db->activations.items[i].trigger;
+        if (row->job != job->id || (*trigger && strcmp(trigger, "t")))
+            continue;
+        if (row->kind == ACTIVATION_VERSION) {
+            if (period)
+                check_segment(world, job, period, from, row->from.ms < until ? row->from.ms : until);
+            from = row->from.ms;
+            period = job->period[row->version];
+        } else if (row->kind == ACTIVATION_DELETE) {
+            until = until < row->from.ms ? until : row->from.ms;
+        }
+    }
+    if (!period)
+        world_break(world, "invariant 9: %s was acknowledged, but no version of it was ever activated", job->name);
+    else
+        check_segment(world, job, period, from, until);
+}
+
+static bool owner_alive(const struct world *world, int64_t boot)
+{
+    for (size_t i = 0; i < world->node_count; i++)
+        if (world->nodes[i].life && world->nodes[i].life->self.boot == boot)
+            return true;
+    return false;
+}
+
+void check_end(struct world *world)
+{
+    const struct db *db = &world->db;
+    for (size_t j = 0; j < sim_plan.job_count && !world->broken; j++) {
+        const struct sim_job *job = &sim_plan.jobs[j];
+        const struct db_job *row = db_find_job(&world->db, job->id);
+        if (row && !job->deleted && !owner_alive(world, db->slots[row->slot].owner_boot))
+            world_break(world, "invariant 8: slot %d of %s has no living owner", row->slot, job->name);
+        check_ledger(world, job);
+    }
+    for (size_t i = 0; i < db->order.count; i++) {
+        const struct run_row *run = &db->order.items[i]->row;
+        if (!run_state_terminal(run->state) && run->fired_at.ms < world->now - 62000 &&
+            run->due_at.ms < world->now - 62000 && (run->state == RUN_RUNNING || run->started_at.ms > 0))
+            world_break(world, "invariant 7: run %lld is still %s%s%s", (long long)run->id, run_state_text(run->state),
+                        run->reason ? ", " : "", run->reason ? run->reason : "");
+    }
+    for (size_t i = 0; i < sim_plan.enqueued.count; i++)
+        if (!db_find_run(&world->db, sim_plan.enqueued.items[i])) {
+            bool refused = false; /* a request may be closed with a reason (job deleted) */
+            for (size_t r = 0; r < db->requests.count; r++)
+                refused = refused ||
+                          (db->requests.items[r].row.id == sim_plan.enqueued.items[i] && db->requests.items[r].outcome);
+            bool deleted = false;
+            for (size_t r = 0; r < db->requests.count; r++)
+                if (db->requests.items[r].row.id == sim_plan.enqueued.items[i]) {
+                    const struct db_job *job = db_find_job(&world->db, db->requests.items[r].row.job);
+                    deleted = job && job->deleted;
+                }
+            if (!(refused && deleted))
+                world_break(world, "invariant 9: the enqueued run %lld never came to be",
+                            (long long)sim_plan.enqueued.items[i]);
+        }
+}

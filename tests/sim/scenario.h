@@ -1,0 +1,36 @@
+/* What a seed makes of the world: jobs with the schedules they promise, people who edit, pause, run and cancel, and
+ * faults. */
+#ifndef CARILLON_TESTS_SIM_SCENARIO_H
+#define CARILLON_TESTS_SIM_SCENARIO_H
+
+#include "tests/sim/world.h"
+
+#define SIM_JOBS 8
+#define SIM_VERSIONS 6
+
+enum sim_kind { SIM_EVERY, SIM_CRON, SIM_DELAY, SIM_AT, SIM_KINDS };
+
+/* What the oracle knows of a job: nothing of it comes out of the product. */
+struct sim_job {
+    int64_t id;
+    char name[32];
+    enum sim_kind kind;
+    int64_t period[SIM_VERSIONS + 1]; /* by version: instants are multiples of it (EVERY, CRON) */
+    int64_t at;                       /* AT */
+    int64_t version;
+    bool exclusive; /* overlap wait, skip or replace: never two at work */
+    bool deleted;
+    int64_t deleted_at;
+    int64_t max_fires; /* 0 = none */
+};
+
+struct sim_plan {
+    struct sim_job jobs[SIM_JOBS];
+    size_t job_count;
+    VEC(int64_t) enqueued; /* acknowledged requests: ids of runs */
+    int64_t faults_end, end;
+};
+
+extern struct sim_plan sim_plan;
+
+#endif

@@ -1,0 +1,159 @@
+/* A deterministic world: many schedulers, one store, one coordination service, executors, clocks, faults, all in one
+ * thread and drawn from one seed. The schedulers are the very object files of the daemon; everything around them is
+ * here. After every event the invariants of docs/architecture.md §6 are checked; a failure prints seed and step and
+ * repeats for ever.
+ *
+ * Time: `now` is true time in ms since 1970; a node's wall clock is off by its `clock_offset`, its boot time is true.
+ * Randomness: one generator for the world's course; its draws happen in event order, so the seed decides all. */
+#ifndef CARILLON_TESTS_SIM_WORLD_H
+#define CARILLON_TESTS_SIM_WORLD_H
+
+#include "core/base/heap.h"
+#include "core/base/rng.h"
+#include "core/base/vec.h"
+#include "scheduler/scheduler.h"
+#include "tests/sim/db.h"
+
+#define NODES_MAX 6
+#define EXECUTORS_MAX 4
+
+enum mutation { MUTATION_NONE, MUTATION_FENCE, MUTATION_SKIP, MUTATION_DOUBLE };
+
+struct world;
+
+struct event {
+    struct heap_entry entry;
+    void (*act)(struct world *world, void *context);
+    void *context;
+};
+
+/* One process start of a node. Messages under way hold it; it is freed when the last of them has arrived. */
+struct life {
+    struct world *world;
+    struct node *node;
+    bool dead;
+    int references;
+    struct scheduler *scheduler;
+    struct store store;
+    struct coordination coordination;
+    struct dispatch dispatch;
+    struct sink sink;
+    struct settings settings;
+    struct event *wake; /* pending call of scheduler_step; NULL = none */
+    mono wake_at;
+    VEC(struct delivery *) inbox;        /* what arrived while the node was paused */
+    int64_t write_free_at, read_free_at; /* one writer connection: operations in order */
+    bool joined, connected, told_suspended;
+    int64_t session;  /* 0 = none */
+    int64_t heard_at; /* by the coordination service */
+    int64_t in_flight;
+    char address[32];
+    struct coordination_node self;
+};
+
+/* The life that embeds this port. */
+#define LIFE_OF(port, member) ((struct life *)(void *)((char *)(port)-offsetof(struct life, member)))
+
+struct delivery {
+    struct life *life;
+    void (*act)(struct life *life, void *context);
+    void *context;
+};
+
+struct node {
+    struct world *world;
+    char name[16];
+    struct life *life; /* NULL = down */
+    bool paused;
+    int64_t clock_offset;
+    bool cut_store, cut_coordination, cut_executors;
+};
+
+struct session {
+    int64_t id;
+    struct life *life; /* NULL: its process is gone, the session is not yet */
+    int64_t heard_at;
+    struct coordination_node self;
+    bool has_node;
+};
+
+struct claim {
+    int32_t slot;
+    int64_t session, czxid, boot;
+    char node[32];
+};
+
+struct sent_call { /* what an executor saw, and what came of it */
+    char key[CALL_KEY_SIZE];
+    char step[CALL_KEY_SIZE]; /* "<run>.<step>.<item>" */
+    int64_t run, epoch;
+    bool arrived, definite; /* definite: an end was delivered to a living scheduler */
+    char job[64];
+    int64_t scheduled_at;
+};
+
+struct executor {
+    bool down;
+    int slow_until_calls;
+};
+
+struct world {
+    uint64_t seed;
+    struct rng rng;
+    int64_t now, begin, steps;
+    struct heap events;
+    struct db db;
+    bool store_down, coordination_down, lose_commits;
+    int64_t next_session, next_czxid;
+    VEC(struct session) sessions;
+    VEC(struct claim) claims;
+    struct node nodes[NODES_MAX];
+    size_t node_count;
+    struct executor executors[EXECUTORS_MAX];
+    size_t executor_count;
+    VEC(struct sent_call) calls;
+    VEC(struct delivery *) free_list;
+    enum mutation mutation;
+    bool trace, broken, healing;
+    char why[512];
+    int64_t fires, skips, attempts, faults;
+    uint64_t digest; /* of everything that happened: the same seed gives the same digest */
+    struct zones zones;
+};
+
+void world_init(struct world *world, uint64_t seed, enum mutation mutation, bool trace);
+void world_release(struct world *world);
+void world_at(struct world *world, int64_t at, void (*act)(struct world *world, void *context), void *context);
+/* Carries out events until `until` (true time) or the first broken invariant. */
+void world_run(struct world *world, int64_t until);
+void world_break(struct world *world, const char *format, ...) PRINTF_LIKE(2, 3);
+void world_trace(struct world *world, const char *format, ...) PRINTF_LIKE(2, 3);
+int64_t world_draw(struct world *world, int64_t low, int64_t high);
+bool world_chance(struct world *world, int percent);
+
+/* nodes.c */
+void node_start(struct world *world, size_t index);
+void node_kill(struct world *world, size_t index);
+void node_pause(struct world *world, size_t index);
+void node_resume(struct world *world, size_t index);
+void life_deliver(struct life *life, int64_t delay, void (*act)(struct life *life, void *context), void *context);
+void life_wake(struct life *life, int64_t at);
+void life_drop(struct life *life);
+
+/* ports of one life */
+void store_port_init(struct life *life);
+void coordination_port_init(struct life *life);
+void dispatch_port_init(struct life *life);
+void coordination_leave(struct life *life);  /* its process is gone */
+void coordination_tick(struct world *world); /* expiries, notices */
+
+/* invariants.c */
+void check_batch(struct world *world, const struct store_batch *batch);
+void check_send(struct world *world, struct life *life, const struct sent_call *call);
+void check_arrival(struct world *world, const struct sent_call *call);
+void check_end(struct world *world);
+
+/* scenario.c: jobs, people and faults out of the seed */
+void scenario_prepare(struct world *world);
+
+#endif
