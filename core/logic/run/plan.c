@@ -313,7 +313,9 @@ static bool choose(struct view *v, struct choice *c)
     size_t found = route_pick(&query, instances, count, &c->reason);
     c->found = found == SIZE_MAX ? NULL : note_text(v->machine, instances[found].address);
     c->limit = !c->found && at_limit(&query, instances, count);
-    c->reason = c->reason ? note_text(v->machine, c->reason) : NULL;
+    if (c->reason) /* of a pick that must be one certain instance: whoever is free to go elsewhere does not wait for it
+                    */
+        c->reason = c->only && !strcmp(c->reason, "fixed_gone") ? "instance_gone" : note_text(v->machine, c->reason);
     free(copy);
     free(tried);
     return true;

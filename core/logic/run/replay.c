@@ -31,22 +31,17 @@ static bool has_row(const char *step, const struct attempt_row *attempts, size_t
     return false;
 }
 
-struct intent {
-    struct str step, instance, node;
+/* The intents as attempts; texts owned by the list. */
+struct intents {
+    struct attempt_row *rows;
+    size_t count;
 };
 
-static void intent_init(struct intent *intent)
+static void intents_release(struct intents *intents)
 {
-    str_init(&intent->step, LIMIT_PARAMS);
-    str_init(&intent->instance, LIMIT_PARAMS);
-    str_init(&intent->node, LIMIT_PARAMS);
-}
-
-static void intent_release(struct intent *intent)
-{
-    str_release(&intent->step);
-    str_release(&intent->instance);
-    str_release(&intent->node);
+    for (size_t i = 0; i < intents->count; i++)
+        attempt_release(&intents->rows[i]);
+    free(intents->rows);
 }
 
 static int64_t number_or(struct slice value, int64_t fallback)
@@ -55,58 +50,78 @@ static int64_t number_or(struct slice value, int64_t fallback)
     return json_type_of(value) == JSON_NUMBER && json_int64(value, &number) ? number : fallback;
 }
 
-static enum status install_intent(struct run *run, struct slice value, size_t index, const struct attempt_row *attempts,
-                                  size_t count, struct error *err)
+/* A new text; NULL: there is none, or memory is out (then *ok is false). */
+static const char *text_member(struct slice object, const char *name, bool *ok)
 {
-    struct intent intent;
-    enum status status = STATUS_OK;
-    intent_init(&intent);
-    json_unquote(json_member(value, "step"), &intent.step);
-    json_unquote(json_member(value, "instance"), &intent.instance);
-    struct slice node = json_member(value, "node");
-    if (node.bytes)
-        json_unquote(node, &intent.node);
-    size_t i = step_index(run, str_text(&intent.step));
-    if (intent.step.failed || intent.instance.failed || intent.node.failed)
-        status = error_set(err, STATUS_NO_MEMORY, "out of memory");
-    else if (i == SIZE_MAX)
-        status = corrupt(run, err, "the start intent names a step that the job does not have", str_text(&intent.step));
-    else if (!has_row(str_text(&intent.step), attempts, count)) {
-        instant at = instant_is_none(run->row.started_at) ? run->row.fired_at : run->row.started_at;
-        struct attempt_row row = {.run = run->row.id,
-                                  .step = run->job->steps[i].name,
-                                  .n = 1,
-                                  .key_try = 1,
-                                  .seq = (int32_t)number_or(json_member(value, "seq"), (int64_t)index + 1),
-                                  .state = ATTEMPT_STARTED,
-                                  .instance = str_text(&intent.instance),
-                                  .boot = number_or(json_member(value, "boot"), run->row.boot),
-                                  .node = node.bytes ? str_text(&intent.node) : run->row.node,
-                                  .started_at = at,
-                                  .ended_at = INSTANT_NONE,
-                                  .connect_ms = -1,
-                                  .first_byte_ms = -1,
-                                  .total_ms = -1,
-                                  .retry_after = -1};
-        status = install_attempt(run, i, &row);
-    }
-    intent_release(&intent);
-    return status;
+    struct slice value = json_member(object, name);
+    struct str s;
+    if (json_type_of(value) != JSON_STRING)
+        return NULL;
+    str_init(&s, LIMIT_PARAMS);
+    json_unquote(value, &s);
+    str_add(&s, "");
+    char *text = str_take(&s);
+    *ok &= text != NULL;
+    str_release(&s);
+    return text;
 }
 
-static enum status install_intents(struct run *run, const struct attempt_row *attempts, size_t count, struct error *err)
+/* Adds one intent, unless its attempt has a row. */
+static enum status read_intent(struct run *run, struct slice value, size_t index, const struct attempt_row *attempts,
+                               size_t count, struct intents *ret, struct error *err)
+{
+    bool ok = true;
+    struct attempt_row *row = &ret->rows[ret->count];
+    const char *step = text_member(value, "step", &ok);
+    size_t i = step_index(run, step);
+    bool known = i != SIZE_MAX, wanted = known && !has_row(step, attempts, count);
+    enum status status = STATUS_OK;
+    if (ok && !known)
+        status = corrupt(run, err, "the start intent names a step that the job does not have", step);
+    text_free(step);
+    if (!ok)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    if (status || !wanted)
+        return status;
+    *row = (struct attempt_row){.run = run->row.id,
+                                .step = run->job->steps[i].name,
+                                .n = 1,
+                                .key_try = 1,
+                                .seq = (int32_t)number_or(json_member(value, "seq"), (int64_t)index + 1),
+                                .state = ATTEMPT_STARTED,
+                                .boot = number_or(json_member(value, "boot"), run->row.boot),
+                                .started_at =
+                                    instant_is_none(run->row.started_at) ? run->row.fired_at : run->row.started_at,
+                                .ended_at = INSTANT_NONE,
+                                .connect_ms = -1,
+                                .first_byte_ms = -1,
+                                .total_ms = -1,
+                                .retry_after = -1};
+    ret->count++;
+    row->instance = text_member(value, "instance", &ok);
+    row->node = text_member(value, "node", &ok);
+    return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, "out of memory");
+}
+
+static enum status read_intents(struct run *run, const struct attempt_row *attempts, size_t count, struct intents *ret,
+                                struct error *err)
 {
     const char *text = run->row.start;
     struct error why;
+    *ret = (struct intents){0};
     if (!text || !*text)
         return STATUS_OK;
     size_t length = strlen(text), index = 0;
     if (json_check(text, length, LIMIT_JSON_DEPTH, &why) != STATUS_OK)
         return corrupt(run, err, "the start intent is no JSON", "");
-    struct json_walk walk = json_walk_begin(slice_of(text, length));
+    struct slice list = slice_of(text, length);
+    ret->rows = calloc(json_count(list) + 1, sizeof *ret->rows);
+    if (!ret->rows)
+        return error_set(err, STATUS_NO_MEMORY, "out of memory");
+    struct json_walk walk = json_walk_begin(list);
     enum status status = STATUS_OK;
     while (!status && json_walk_next(&walk))
-        status = install_intent(run, walk.value, index++, attempts, count, err);
+        status = read_intent(run, walk.value, index++, attempts, count, ret, err);
     return status;
 }
 
@@ -125,19 +140,24 @@ static enum status install_entry(struct run *run, const struct entry *entry, str
     return status ? error_set(err, status, "out of memory") : STATUS_OK;
 }
 
-static enum status install_rows(struct run *run, const struct step_row *steps, size_t step_count,
-                                const struct attempt_row *attempts, size_t attempt_count, struct error *err)
+/* Rows and intents in the order of the events that they record. */
+static enum status install_all(struct run *run, const struct step_row *steps, size_t step_count,
+                               const struct attempt_row *attempts, size_t attempt_count, const struct intents *intents,
+                               struct error *err)
 {
-    struct entry *entries = calloc(step_count + attempt_count + 1, sizeof *entries);
+    size_t count = 0;
+    struct entry *entries = calloc(step_count + attempt_count + intents->count + 1, sizeof *entries);
     if (!entries)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     for (size_t i = 0; i < step_count; i++)
-        entries[i] = (struct entry){.seq = steps[i].seq, .step = &steps[i]};
+        entries[count++] = (struct entry){.seq = steps[i].seq, .step = &steps[i]};
     for (size_t i = 0; i < attempt_count; i++)
-        entries[step_count + i] = (struct entry){.seq = attempts[i].seq, .attempt = &attempts[i]};
-    qsort(entries, step_count + attempt_count, sizeof *entries, compare_entries);
+        entries[count++] = (struct entry){.seq = attempts[i].seq, .attempt = &attempts[i]};
+    for (size_t i = 0; i < intents->count; i++)
+        entries[count++] = (struct entry){.seq = intents->rows[i].seq, .attempt = &intents->rows[i]};
+    qsort(entries, count, sizeof *entries, compare_entries);
     enum status status = STATUS_OK;
-    for (size_t i = 0; !status && i < step_count + attempt_count; i++)
+    for (size_t i = 0; !status && i < count; i++)
         status = install_entry(run, &entries[i], err);
     free(entries);
     return status;
@@ -153,9 +173,11 @@ enum status run_replay(const struct run_row *row, const struct job_spec *job, co
     if (status)
         return error_set(err, status, "run %lld: %s", (long long)row->id,
                          status == STATUS_NO_MEMORY ? "out of memory" : "its job's graph is not sound");
-    status = install_intents(run, attempts, attempt_count, err);
+    struct intents intents;
+    status = read_intents(run, attempts, attempt_count, &intents, err);
     if (!status)
-        status = install_rows(run, steps, step_count, attempts, attempt_count, err);
+        status = install_all(run, steps, step_count, attempts, attempt_count, &intents, err);
+    intents_release(&intents);
     if (!status)
         status = run_check(run, err);
     if (status) {
