@@ -9,6 +9,7 @@
 
 struct member {
     struct document *document;
+    char *pieces; /* text of a job that does not parse; owned */
     struct put_result result;
     char *status; /* JSON text for the answer; owned */
     bool written;
@@ -21,7 +22,7 @@ struct set {
     size_t count;
 };
 
-static void parse_member(struct call *call, struct set *set, size_t index, struct slice body)
+static void parse_member(struct set *set, size_t index, struct slice body)
 {
     struct str text;
     struct faults faults;
@@ -39,8 +40,9 @@ static void parse_member(struct call *call, struct set *set, size_t index, struc
     if (!set->members[index].document && !faults.errors)
         details_add(&set->details, DEFINITION_INVALID, false, prefix, "the document could not be read");
     faults_release(&faults);
+    if (!set->members[index].document && json_string_equals(json_member(body, "kind"), "Job"))
+        set->members[index].pieces = str_take(&text); /* looked at when the whole set is known */
     str_release(&text);
-    (void)call;
 }
 
 /* Rights go by document: projects need an admin, and a token of one project stays in it. */
@@ -72,19 +74,24 @@ static bool check_set(struct call *call, struct set *set, struct slice documents
     char prefix[40];
     size_t index = 0;
     for (struct json_walk walk = json_walk_begin(documents); json_walk_next(&walk); index++)
-        parse_member(call, set, index, walk.value);
+        parse_member(set, index, walk.value);
     for (size_t i = 0; i < set->count; i++)
         if (set->members[i].document) {
             if (!permitted(call, set->members[i].document))
                 return false;
             catalog_offer(&set->catalog, set->members[i].document);
         }
-    for (size_t i = 0; i < set->count && !set->catalog.failed; i++)
-        if (set->members[i].document) {
-            (void)snprintf(prefix, sizeof prefix, "documents[%zu]", i);
+    for (size_t i = 0; i < set->count && !set->catalog.failed; i++) {
+        const struct member *member = &set->members[i];
+        (void)snprintf(prefix, sizeof prefix, "documents[%zu]", i);
+        if (member->document) {
             check_twice(set, i);
-            document_check(&set->catalog, set->members[i].document, prefix, &set->details);
+            document_check(&set->catalog, member->document, prefix, &set->details);
+        } else if (member->pieces) {
+            document_check_pieces(&set->catalog, slice_of(member->pieces, strlen(member->pieces)), prefix,
+                                  &set->details);
         }
+    }
     if (set->catalog.failed)
         return false;
     if (set->details.errors) {
@@ -200,6 +207,7 @@ void apply_documents(struct call *call)
         document_free(set.members[i].document);
         put_result_release(&set.members[i].result);
         free(set.members[i].status);
+        free(set.members[i].pieces);
     }
     free(set.members);
 }

@@ -106,19 +106,26 @@ struct job_check {
     struct details *details;
     /* of the template under check */
     char path[FAULT_PATH_MAX];
-    size_t step;
-    const bool *before; /* steps that end before this one begins */
+    const bool *before; /* steps that end before this one begins; NULL: not known */
+    /* Of a document that does not parse, one piece is looked at: where it stood, and the names of all steps. */
+    size_t offset;
+    const char *const *names; /* NULL: the job's own */
+    size_t name_count;
 };
 
 static void set_path(struct job_check *c, size_t step, const char *member)
 {
-    (void)snprintf(c->path, sizeof c->path, "%s%sspec.graph[%zu].%s", c->prefix, c->separator, step, member);
+    (void)snprintf(c->path, sizeof c->path, "%s%sspec.graph[%zu].%s", c->prefix, c->separator, step + c->offset,
+                   member);
 }
 
 static void step_seen(void *context, const char *name)
 {
     struct job_check *c = context;
-    for (size_t i = 0; i < c->job->step_count; i++) {
+    for (size_t i = 0; i < c->name_count; i++)
+        if (!strcmp(c->names[i], name))
+            return;
+    for (size_t i = 0; !c->names && i < c->job->step_count; i++) {
         if (strcmp(c->job->steps[i].name, name) != 0)
             continue;
         if (!c->before[i])
@@ -284,7 +291,7 @@ static void check_triggers(struct job_check *c)
             struct cron *cron = NULL;
             struct faults warnings;
             faults_init(&warnings);
-            (void)snprintf(path, sizeof path, "%s%sspec.triggers[%zu].cron", c->prefix, c->separator, i);
+            (void)snprintf(path, sizeof path, "%s%sspec.triggers[%zu].cron", c->prefix, c->separator, i + c->offset);
             if (cron_parse(trigger->cron, trigger->dialect, "", &cron, &warnings, NULL) == STATUS_OK)
                 for (size_t w = 0; w < warnings.count; w++)
                     details_add(c->details, DEFINITION_INVALID, true, path, "%s", warnings.items[w].text);
@@ -294,7 +301,7 @@ static void check_triggers(struct job_check *c)
         if (catalog_compile(c->catalog, job->meta.project, job->meta.name, trigger, &schedule, &zone, &member, &err) !=
                 STATUS_OK &&
             !c->catalog->failed) {
-            (void)snprintf(path, sizeof path, "%s%sspec.triggers[%zu]%s%s", c->prefix, c->separator, i,
+            (void)snprintf(path, sizeof path, "%s%sspec.triggers[%zu]%s%s", c->prefix, c->separator, i + c->offset,
                            *member ? "." : "", member);
             details_add(c->details, DEFINITION_INVALID, false, path, "%s", err.text);
         }
@@ -348,4 +355,95 @@ void document_check(struct catalog *catalog, const struct document *document, co
     check_project(catalog, document->job.meta.project, prefix, separator, details);
     check_triggers(&c);
     check_steps(&c);
+}
+
+/* ---- a job that does not parse: what its pieces tell all the same ---- */
+
+static void copy_bytes(struct str *ret, struct slice value)
+{
+    str_add_bytes(ret, value.bytes, value.length);
+}
+
+/* A job around one piece, so that the piece can be parsed alone. NULL: it has faults of its own (told already). */
+static struct document *parse_piece(const char *project, struct slice trigger, struct slice step)
+{
+    static const char *const elsewhere[] = {"after", "join", "on_exhausted", NULL}; /* need the rest of the graph */
+    struct str text;
+    struct out out = out_to(&text);
+    struct faults ignored;
+    str_init(&text, 2 * LIMIT_DOCUMENT);
+    faults_init(&ignored);
+    str_add(&text, "{\"kind\":\"Job\",\"metadata\":{\"name\":\"piece\",\"project\":");
+    str_add_json(&text, project);
+    str_add(&text, "},\"spec\":{\"triggers\":[");
+    copy_bytes(&text, trigger);
+    str_add(&text, "],\"graph\":[");
+    if (step.length) {
+        out_open(&out, NULL, '{');
+        for (struct json_walk walk = json_walk_begin(step); json_walk_next(&walk);)
+            if (!is_named(walk.key, elsewhere))
+                copy_member(&out, &walk);
+        out_close(&out, '}');
+    } else {
+        str_add(&text, "{\"step\":\"piece\",\"url\":\"http://localhost/\"}");
+    }
+    str_add(&text, "]}}");
+    struct document *document = document_parse(str_text(&text), text.length, DOCUMENT_JOB, &ignored);
+    faults_release(&ignored);
+    str_release(&text);
+    return document;
+}
+
+/* Names of steps as they stand in the text, blocks within blocks included. */
+static void gather_names(struct call *call, struct slice value, const char **names, size_t *count)
+{
+    for (struct json_walk walk = json_walk_begin(value); json_walk_next(&walk) && *count < LIMIT_STEPS;) {
+        enum json_type type = json_type_of(walk.value);
+        if (walk.object && type == JSON_STRING && json_string_equals(walk.key, "step")) {
+            const char *name = call_unquote(call, walk.value);
+            if (name)
+                names[(*count)++] = name;
+        } else if (type == JSON_OBJECT || type == JSON_ARRAY) {
+            gather_names(call, walk.value, names, count); // NOLINT(misc-no-recursion): as deep as LIMIT_JSON_DEPTH
+        }
+    }
+}
+
+void document_check_pieces(struct catalog *catalog, struct slice body, const char *prefix, struct details *details)
+{
+    struct slice spec = json_member(body, "spec"), metadata = json_member(body, "metadata");
+    struct slice triggers = json_member(spec, "triggers"), graph = json_member(spec, "graph"), none = slice_of("", 0);
+    struct problem ignored = {0};
+    const char *project = NULL;
+    if (json_type_of(spec) != JSON_OBJECT)
+        return;
+    if (json_type_of(metadata) != JSON_OBJECT || !input_text(catalog->call, &ignored, metadata, "project", &project) ||
+        !project || !name_valid(project))
+        project = "default";
+    const char **names = mem_alloc(LIMIT_STEPS * sizeof *names);
+    struct job_check c = {
+        .catalog = catalog, .prefix = prefix, .separator = *prefix ? "." : "", .details = details, .names = names};
+    gather_names(catalog->call, graph, names, &c.name_count);
+    for (struct json_walk walk = json_walk_begin(triggers);
+         json_type_of(triggers) == JSON_ARRAY && json_walk_next(&walk) && c.offset < LIMIT_TRIGGERS; c.offset++) {
+        struct document *document = parse_piece(project, walk.value, none);
+        if (document) {
+            c.job = &document->job;
+            check_triggers(&c);
+        }
+        document_free(document);
+    }
+    c.offset = 0;
+    for (struct json_walk walk = json_walk_begin(graph);
+         json_type_of(graph) == JSON_ARRAY && json_walk_next(&walk) && c.offset < LIMIT_STEPS; c.offset++) {
+        struct document *document =
+            json_type_of(walk.value) == JSON_OBJECT ? parse_piece(project, none, walk.value) : NULL;
+        if (document && document->job.step_count == 1) {
+            c.job = &document->job;
+            check_templates(&c, 0);
+            check_task(&c, 0);
+        }
+        document_free(document);
+    }
+    free(names);
 }

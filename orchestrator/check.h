@@ -14,6 +14,10 @@ void document_normalise(struct slice body, enum document_kind kind, const char *
 void document_check(struct catalog *catalog, const struct document *document, const char *prefix,
                     struct details *details);
 
+/* A job that document_parse has refused: checks those triggers and steps that can be read by themselves, so that their
+ * faults are told in the same answer. `body`: the normalised document, checked JSON. */
+void document_check_pieces(struct catalog *catalog, struct slice body, const char *prefix, struct details *details);
+
 /* SHA-256 of the document in canonical form (sorted keys, without `paused`): equal documents are no new version. */
 void document_fingerprint(const char *json, char ret[65]);
 

@@ -91,9 +91,11 @@ struct document *definition_parse(struct catalog *catalog, struct slice body, en
     if (!document && !problem->details.errors)
         details_add(&problem->details, DEFINITION_INVALID, false, "", "the document could not be read");
     faults_release(&faults);
-    str_release(&text);
     if (document)
         document_check(catalog, document, "", &problem->details);
+    else if (kind == DOCUMENT_JOB && str_status(&text) == STATUS_OK)
+        document_check_pieces(catalog, slice_of(str_text(&text), text.length), "", &problem->details);
+    str_release(&text);
     if (catalog->failed) {
         *problem = catalog->call->problem;
         catalog->call->problem = (struct problem){0};
