@@ -41,8 +41,8 @@ enum status template_render_text(const char *text, const struct template_context
 /* Evaluates a condition: "${…}" or bare expression → true or false (null, false, 0, "" and empty are false). */
 enum status template_test(const char *expression, const struct template_context *context, bool *ret,
                           struct error *err) MUST_USE;
-/* Syntax check without values; names of steps that it reads go to `seen` (may be NULL). For document checks. A text that
- * is a JSON object, array or string is taken as a JSON template, anything else as plain text. */
+/* Syntax check without values; names of steps that it reads go to `seen` (may be NULL). For document checks. A text
+ * that is a JSON object, array or string is taken as a JSON template, anything else as plain text. */
 enum status template_check(const char *text, void (*seen)(void *context, const char *step), void *context,
                            struct error *err) MUST_USE;
 
