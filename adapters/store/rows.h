@@ -1,0 +1,74 @@
+/* Rows of the port ↔ columns of the tables. Each list of columns stands beside the function that reads it. */
+#ifndef CARILLON_ADAPTERS_STORE_ROWS_H
+#define CARILLON_ADAPTERS_STORE_ROWS_H
+
+#include "adapters/store/sql_session.h"
+
+#define RUN_COLUMNS                                                                                               \
+    "id, job, project, version, trigger_name, generation, scheduled_at, due_at, fired_at, started_at, ended_at, " \
+    "state, origin, reason, error_code, error_args, family, retry_of, retry_no, slot, boot, node, zone, params, " \
+    "start_steps, cancel_requested, priority"
+#define STEP_COLUMNS "run, step, item, seq, state, reason, due, since, result, error"
+#define ATTEMPT_COLUMNS                                                                                             \
+    "run, step, item, n, key_try, seq, state, class, instance, boot, node, started_at, ended_at, http_status, "     \
+    "bytes_sent, reused_connection, stale, connect_ms, first_byte_ms, total_ms, error, code, retry_after, result, " \
+    "request_size, response_size"
+#define ATTEMPT_BODIES ", request, response" /* behind ATTEMPT_COLUMNS, when bodies are wanted */
+#define STATE_COLUMNS "job, trigger_name, slot, fires, last_end, paused, job_paused, paused_since, error"
+#define REQUEST_COLUMNS                                                                                           \
+    "q.id, q.kind, q.job, q.slot, q.trigger_name, q.run, q.params, q.scheduled_at, q.skip_missed, q.created_at, " \
+    "q.author, q.outcome"
+#define REQUEST_COLUMN_COUNT 12
+
+#define DEFINITION_COLUMNS                                                                                          \
+    "d.id, d.project_id, p.name, d.name, d.version, d.created_at, d.first_created_at, d.json, d.author, d.source, " \
+    "d.live"
+#define DEFINITION_JOB ", d.slot, d.paused, d.suspended" /* behind DEFINITION_COLUMNS, for jobs */
+#define DEFINITION_FROM " FROM %s d LEFT JOIN project p ON p.id = d.project_id"
+
+const char *definition_table(enum document_kind kind);
+void definition_read(struct session *s, struct db_statement *q, enum document_kind kind, struct definition_row *ret);
+void run_read(struct session *s, struct db_statement *q, struct run_row *ret);
+void step_read(struct session *s, struct db_statement *q, struct step_row *ret);
+void attempt_read(struct session *s, struct db_statement *q, bool bodies, struct attempt_row *ret);
+void state_read(struct session *s, struct db_statement *q, struct trigger_state_row *ret);
+void request_read(struct session *s, struct db_statement *q, struct request_row *ret);
+/* A wish that is not a run yet, as the run that it will be. */
+void request_as_run(struct session *s, const struct request_row *request, int64_t project, struct run_row *ret);
+
+/* Column counts and fills for bulk_write; the order is that of the lists in rows.c. */
+#define FIRE_VALUES 29
+#define STEP_VALUES 11
+#define ATTEMPT_VALUES 29
+void run_fill(const struct run_row *row, struct db_value *values);
+void step_fill(const struct step_row *row, struct db_value *values);
+/* Bodies over LIMIT_INLINE_BODY are left NULL: they go to `body`. */
+void attempt_fill(const struct attempt_row *row, struct db_value *values);
+bool body_is_inline(const char *body);
+
+#define BULK_FIRE_COLUMNS "day, open_slot, " RUN_COLUMNS
+#define BULK_STEP_COLUMNS "day, " STEP_COLUMNS
+#define BULK_ATTEMPT_COLUMNS "day, " ATTEMPT_COLUMNS ATTEMPT_BODIES
+
+/* Steps and attempts of these runs (sorted ids), by run, then seq. */
+enum status steps_of_runs(struct session *s, const int64_t *runs, size_t count, struct step_row **ret,
+                          size_t *ret_count) MUST_USE;
+enum status attempts_of_runs(struct session *s, const int64_t *runs, size_t count, bool bodies,
+                             struct attempt_row **ret, size_t *ret_count) MUST_USE;
+
+/* Where the triggers of these jobs stand; jobs and the slots' decided_through are parallel. Appends to what is there.
+ */
+struct job_through {
+    int64_t job;
+    instant through;
+};
+struct cursors {
+    VEC(struct trigger_cursor) rows;
+};
+enum status cursors_of_jobs(struct session *s, struct job_through *jobs, size_t count, struct cursors *ret) MUST_USE;
+struct states {
+    VEC(struct trigger_state_row) rows;
+};
+enum status states_of_jobs(struct session *s, const int64_t *jobs, size_t count, struct states *ret) MUST_USE;
+
+#endif
