@@ -79,7 +79,7 @@ static void add_range(struct ranges *ranges, struct civil_date first, struct civ
 static void range_read(struct reader *reader, const struct place *place, const char *text, bool annual,
                        struct ranges *ranges)
 {
-    struct civil_date first, last;
+    struct civil_date first = {0}, last = {0};
     const char *dots = strstr(text, "..");
     size_t length = dots ? (size_t)(dots - text) : strlen(text);
     bool ok = date_parse(text, length, annual, &first);

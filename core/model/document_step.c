@@ -86,9 +86,10 @@ static void kind_read(struct reader *reader, const struct place *place, uint64_t
                    "steps of kind %s are not available yet; http, noop and wait are", step_kind_text(said));
         return;
     }
-    if (task + url + wait + noop != 1) {
+    int things = task + url + wait + noop;
+    if (things != 1) {
         read_fault(reader, place, "%s; a step has exactly one of task, url, wait, kind: noop",
-                   task + url + wait + noop ? "more than one thing to do" : "nothing to do");
+                   things ? "more than one thing to do" : "nothing to do");
         return;
     }
     m->spec.kind = wait ? STEP_WAIT : noop ? STEP_NOOP : STEP_HTTP;

@@ -141,12 +141,14 @@ static bool to_decimal(struct slice text, struct decimal *ret)
     int64_t scale = digits - n.magnitude;
     for (; scale > 0 && units && units % 10 == 0; scale--)
         units /= 10;
+    if (!units)
+        scale = 0;
     if (scale > DIGITS_MAX || scale < -DIGITS_MAX)
-        return !units && (*ret = (struct decimal){0, 0}, true);
+        return false;
     for (; scale < 0; scale++)
         if (__builtin_mul_overflow(units, 10, &units))
             return false;
-    *ret = (struct decimal){n.negative ? -units : units, units ? (int)scale : 0};
+    *ret = (struct decimal){n.negative ? -units : units, (int)scale};
     return true;
 }
 
