@@ -224,12 +224,12 @@ const char *answer_text(const struct answer *answer, const char *path)
     return text;
 }
 
-double answer_number(const struct answer *answer, const char *path)
+int64_t answer_number(const struct answer *answer, const char *path)
 {
     const cJSON *at = answer_at(answer, path);
     if (!cJSON_IsNumber(at))
         fail_msg("no number at %s in %s", path, answer->text);
-    return at->valuedouble;
+    return (int64_t)at->valuedouble;
 }
 
 void api_expect(struct api *api, int line, int status, const char *method, const char *path, const char *body)

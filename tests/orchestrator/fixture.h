@@ -8,13 +8,14 @@
 #ifndef CARILLON_TESTS_ORCHESTRATOR_FIXTURE_H
 #define CARILLON_TESTS_ORCHESTRATOR_FIXTURE_H
 
-#include <cmocka.h>
+/* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
+#include <cmocka.h>
 #include <cjson/cJSON.h>
+/* clang-format on */
 
 #include "core/model/settings.h"
 #include "core/ports/store.h"
@@ -56,7 +57,7 @@ void answer_release(struct answer *answer);
 /* Member by a path of names and indices: "items.0.error.code". NULL when absent. */
 const cJSON *answer_at(const struct answer *answer, const char *path);
 const char *answer_text(const struct answer *answer, const char *path); /* fails the test when it is no text */
-double answer_number(const struct answer *answer, const char *path);
+int64_t answer_number(const struct answer *answer, const char *path);
 
 /* Calls, checks the status (printing the answer otherwise), releases. */
 void api_expect(struct api *api, int line, int status, const char *method, const char *path, const char *body);
