@@ -63,10 +63,7 @@ static enum status check_fires(const struct schedule *s, const struct trigger_sp
         instant_is_none(s->start) ? instant_min((instant){-1}, just_before(s->anchor)) : just_before(s->start);
     if (instant_is_never(raw_next(s, from))) {
         bool bounded = !instant_is_none(spec->start) || !instant_is_none(spec->end);
-        return error_set(err, STATUS_INVALID, "%s: it can never fire%s%s%s",
-                         s->kind == TRIGGER_CRON    ? "cron"
-                         : s->kind == TRIGGER_EVERY ? "every"
-                                                    : "at",
+        return error_set(err, STATUS_INVALID, "%s: it can never fire%s%s%s", trigger_kind_text(s->kind),
                          s->cron ? ": no date matches " : "", s->cron ? spec->cron : "",
                          bounded ? " between its start and end" : "");
     }
