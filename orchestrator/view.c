@@ -269,3 +269,59 @@ void job_view_explain(struct call *call, const struct job_view *view, struct out
     out_close(out, ']');
     out_close(out, '}');
 }
+
+/* ---- what a resume would fire ---- */
+
+static void write_missed(const struct trigger_view *view, const struct misfire_plan *plan, struct out *out)
+{
+    if (!plan->run_count)
+        return;
+    out_open(out, NULL, '{');
+    out_text(out, "trigger", view->spec->name);
+    out_int(out, "count", (int64_t)plan->run_count);
+    out_time(out, "first", plan->runs[0].at);
+    out_time(out, "last", plan->runs[plan->run_count - 1].at);
+    out_close(out, '}');
+}
+
+static void decide_missed(struct catalog *catalog, const struct job_view *view, const struct trigger_view *trigger,
+                          struct out *out)
+{
+    const struct store_triggers *store = &view->op.triggers;
+    const struct trigger_spec *spec = trigger->spec;
+    const struct trigger_state_row *state = find_state(store, spec->name);
+    const struct settings *settings = catalog->call->o->options.settings;
+    struct misfire_options options = {.policy = spec->misfire,
+                                      .max = spec->misfire_max,
+                                      .threshold = spec->misfire_threshold,
+                                      .max_age = spec->max_age,
+                                      .resume = true};
+    struct schedule *schedule = NULL;
+    struct misfire_plan plan = {0};
+    const char *zone;
+    instant after = trigger->last;
+    if (options.threshold < 0)
+        options.threshold = settings->scheduler.misfire_threshold;
+    if (state && !instant_is_none(state->paused_since))
+        after = instant_add(state->paused_since, -1);
+    if (spec->kind == TRIGGER_DELAY || instant_is_none(after))
+        return; /* a delay is counted from its last end: it holds nothing back */
+    if (catalog_compile(catalog, view->row->project, view->row->name, spec, &schedule, &zone, NULL, NULL) ==
+            STATUS_OK &&
+        misfire_decide(schedule, after, catalog->call->now.wall, &options, &plan) == STATUS_OK) {
+        write_missed(trigger, &plan, out);
+        misfire_plan_release(&plan);
+    }
+    schedule_free(schedule);
+}
+
+void job_view_missed(struct catalog *catalog, const struct job_view *view, const char *trigger, struct out *out)
+{
+    for (size_t i = 0; i < view->trigger_count; i++) {
+        const struct trigger_view *one = &view->triggers[i];
+        bool concerned = trigger ? !strcmp(one->spec->name, trigger) && one->paused && !view->row->paused
+                                 : view->row->paused && !one->paused;
+        if (concerned)
+            decide_missed(catalog, view, one, out);
+    }
+}

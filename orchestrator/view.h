@@ -36,6 +36,10 @@ void job_view_explain(struct call *call, const struct job_view *view, struct out
 /* "active", "paused", "suspended" */
 const char *job_state_text(const struct definition_row *row);
 
+/* What a resume would fire at once: [{"trigger","count","first","last"}] of the instants that the pause has held back
+ * and the misfire policy lets through. trigger NULL: those of a paused job; else of this paused trigger alone. */
+void job_view_missed(struct catalog *catalog, const struct job_view *view, const char *trigger, struct out *out);
+
 /* A run as in lists; `detail` leaves the object open for more members. */
 void run_write(struct call *call, const struct run_row *run, const char *job, const char *project, bool detail,
                struct out *out);
