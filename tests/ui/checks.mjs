@@ -85,7 +85,12 @@ export function auditPage(page) {
   });
 }
 
-/** Pixels by which the page is wider than the window. */
+/** What makes the page wider than the window; empty when nothing does. */
 export function overflow(page) {
-  return page.evaluate(() => document.scrollingElement.scrollWidth - window.innerWidth);
+  return page.evaluate(() => {
+    if (document.scrollingElement.scrollWidth <= window.innerWidth) return [];
+    return [...document.querySelectorAll('body *')]
+      .filter((element) => element.getBoundingClientRect().right > window.innerWidth + 1)
+      .map((element) => `<${element.tagName.toLowerCase()} class="${element.getAttribute('class') ?? ''}">`);
+  });
 }

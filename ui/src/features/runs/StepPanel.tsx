@@ -103,11 +103,11 @@ function AttemptView({ attempt, alone, newest }: { attempt: Attempt; alone: bool
       />
       <div className="bodies">
         <div>
-          <h4>{t('attempt.request')}</h4>
+          <h3>{t('attempt.request')}</h3>
           {request ? <Code text={request} label={t('attempt.request')} limit={BODY_LIMIT} note={cutNote(attempt.request, attempt.request_size)} /> : <p className="muted">{t('attempt.nobody')}</p>}
         </div>
         <div>
-          <h4>{t('attempt.response')}</h4>
+          <h3>{t('attempt.response')}</h3>
           {response ? <Code text={response} label={t('attempt.response')} limit={BODY_LIMIT} note={cutNote(attempt.response, attempt.response_size)} /> : <p className="muted">{ended ? t('attempt.nobody') : t('attempt.notyet')}</p>}
         </div>
       </div>
