@@ -110,7 +110,7 @@ struct document *definition_parse(struct catalog *catalog, struct slice body, en
 
 /* ---- store ---- */
 
-bool definition_read(struct call *call, enum document_kind kind, const char *project, const char *name,
+bool definition_fetch(struct call *call, enum document_kind kind, const char *project, const char *name,
                      struct store_op *op, struct problem *problem)
 {
     store_op_init(op, STORE_LIST);
@@ -137,7 +137,7 @@ static bool look_before(struct call *call, const struct document *document, cons
     struct store_op op;
     struct problem missing = {0};
     ret->created = true;
-    if (definition_read(call, document->kind, document_project(document), document_name(document), &op, &missing)) {
+    if (definition_fetch(call, document->kind, document_project(document), document_name(document), &op, &missing)) {
         ret->created = false;
         ret->version = op.list.rows[0].version;
         ret->before = mem_copy_text(op.list.rows[0].json);
@@ -239,7 +239,7 @@ static bool is_current(struct call *call, enum document_kind kind, const char *p
 {
     struct store_op op;
     struct problem ignored = {0};
-    if (!version || !definition_read(call, kind, project, name, &op, &ignored))
+    if (!version || !definition_fetch(call, kind, project, name, &op, &ignored))
         return true;
     bool current = op.list.rows[0].version == version;
     store_op_release(&op);
@@ -353,7 +353,7 @@ static void answer_put(struct catalog *catalog, const struct document *document,
     }
     catalog_release(catalog); /* what it knew may be older than what was written */
     catalog_init(catalog, call);
-    if (!definition_read(call, document->kind, document_project(document), document_name(document), &op,
+    if (!definition_fetch(call, document->kind, document_project(document), document_name(document), &op,
                          &call->problem))
         return;
     struct out out = out_to(call_body(call));
@@ -403,7 +403,7 @@ void definition_handle_get(struct call *call, enum document_kind kind, const cha
     struct store_op op;
     struct catalog catalog;
     struct out out = out_to(call_body(call));
-    if (!definition_read(call, kind, call->project, name, &op, &call->problem))
+    if (!definition_fetch(call, kind, call->project, name, &op, &call->problem))
         return;
     catalog_init(&catalog, call);
     if (definition_write(&catalog, &op.list.rows[0], NULL, &out))

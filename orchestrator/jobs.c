@@ -66,7 +66,7 @@ static void write_view(struct call *call,
     struct catalog catalog;
     struct job_view view;
     struct out out = out_to(call_body(call));
-    if (!definition_read(call, DOCUMENT_JOB, call->project, call->name, &op, &call->problem))
+    if (!definition_fetch(call, DOCUMENT_JOB, call->project, call->name, &op, &call->problem))
         return;
     catalog_init(&catalog, call);
     if (job_view_open(&catalog, &op.list.rows[0], &view)) {

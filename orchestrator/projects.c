@@ -78,7 +78,7 @@ void instances_list(struct call *call)
 {
     struct store_op op;
     struct out out = out_to(call_body(call));
-    if (!definition_read(call, DOCUMENT_APPLICATION, call->project, call->app, &op, &call->problem))
+    if (!definition_fetch(call, DOCUMENT_APPLICATION, call->project, call->app, &op, &call->problem))
         return;
     struct document *document = parse_application(&op.list.rows[0]);
     size_t count = document ? document->application.instance_count : 0;
@@ -127,7 +127,7 @@ void tasks_list(struct call *call)
     if (!input_page(call, &page))
         return;
     if (app) {
-        if (!definition_read(call, DOCUMENT_APPLICATION, call->project, app, &op, &call->problem))
+        if (!definition_fetch(call, DOCUMENT_APPLICATION, call->project, app, &op, &call->problem))
             return;
     } else {
         store_op_init(&op, STORE_LIST);

@@ -238,7 +238,7 @@ static bool find_job(struct call *call, struct batch_item *item)
 {
     struct store_op op;
     struct catalog catalog;
-    if (!definition_read(call, DOCUMENT_JOB, call->project, item->key, &op, &item->problem))
+    if (!definition_fetch(call, DOCUMENT_JOB, call->project, item->key, &op, &item->problem))
         return false;
     catalog_init(&catalog, call);
     bool ok = may_run_now(&catalog, &op.list.rows[0], &item->problem);
@@ -372,7 +372,7 @@ static void foresee(struct catalog *catalog, const struct batch *batch, struct p
         struct str text;
         struct out out = out_to(&text);
         if (batch->items[i].problem.code != PROBLEM_NONE ||
-            !definition_read(call, DOCUMENT_JOB, call->project, p->adds[i].name, &op, &ignored))
+            !definition_fetch(call, DOCUMENT_JOB, call->project, p->adds[i].name, &op, &ignored))
             continue;
         str_init(&text, 64 << 10);
         out_open(&out, NULL, '[');
