@@ -121,7 +121,6 @@ static void variable_name(const char *key, char *ret, size_t size)
 /* A variable that begins like a setting's section but names no setting is a typing error, not a wish to be ignored. */
 static const char *unknown_variable(const struct setting *table, size_t count)
 {
-    extern char **environ;
     for (char **entry = environ; *entry; entry++) {
         char name[128];
         bool section = false, known = false;

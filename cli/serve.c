@@ -33,7 +33,7 @@ enum exit_code serve(const struct args *args, enum exit_code (*start)(struct pro
     return code;
 }
 
-enum exit_code token_create(struct store *store, const char *role, const char *name, const char *project,
+enum exit_code admin_token_create(struct store *store, const char *role, const char *name, const char *project,
                             char *ret_token)
 {
     struct store_op op;
@@ -159,7 +159,7 @@ static enum exit_code create_token(const struct args *args, struct process *proc
         known = known || !strcmp(role, roles[i]);
     if (!known)
         return complain(EXIT_BAD_INPUT, "--role is viewer, operator, developer or admin, not \"%.40s\"", role);
-    enum exit_code code = token_create(process->store, role, name, args_get(args, "--project"), token);
+    enum exit_code code = admin_token_create(process->store, role, name, args_get(args, "--project"), token);
     if (!code)
         (void)printf("%s\n", token);
     explicit_bzero(token, sizeof token);

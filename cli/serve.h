@@ -10,7 +10,7 @@
 enum exit_code serve(const struct args *args, enum exit_code (*start)(struct process *process));
 
 /* A new token in the store; its text goes to `ret_token` and nowhere else. project NULL = all. */
-enum exit_code token_create(struct store *store, const char *role, const char *name, const char *project,
+enum exit_code admin_token_create(struct store *store, const char *role, const char *name, const char *project,
                             char *ret_token);
 
 #endif

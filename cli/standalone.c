@@ -75,7 +75,7 @@ static enum exit_code write_admin_token(struct process *process, char token[TOKE
     if (access(path, R_OK) == 0 && !config_secret_file(path, token, TOKEN_TEXT_SIZE, &err) &&
         token_is_known(process->store, token))
         return EXIT_OK;
-    enum exit_code code = token_create(process->store, "admin", "admin.token", NULL, token);
+    enum exit_code code = admin_token_create(process->store, "admin", "admin.token", NULL, token);
     if (code)
         return code;
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

@@ -159,7 +159,7 @@ static void item_read(struct graph *g, const struct place *place, struct slice v
     size_t index = g->count++;
     struct step_members *step = &g->steps[index];
     step->inherited = inherited;
-    step_read(g->reader, place, value, step);
+    step_parse(g->reader, place, value, step);
     for (size_t i = 0; i < before->count; i++)
         edge_add(g, (struct edge){before->items[i], index, (enum edge_on)step->on, step->when});
     index_add(g->reader, ends, index);

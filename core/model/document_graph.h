@@ -24,7 +24,7 @@ struct step_members {
 };
 
 /* Reads everything but names of other steps. */
-void step_read(struct reader *reader, const struct place *place, struct slice value, struct step_members *ret);
+void step_parse(struct reader *reader, const struct place *place, struct slice value, struct step_members *ret);
 /* "on" and "when" of a step or an edge. */
 bool when_valid(struct reader *reader, const struct place *place, const char *when, bool on_given);
 

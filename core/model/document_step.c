@@ -194,7 +194,7 @@ bool when_valid(struct reader *reader, const struct place *place, const char *wh
     return false;
 }
 
-void step_read(struct reader *reader, const struct place *place, struct slice value, struct step_members *ret)
+void step_parse(struct reader *reader, const struct place *place, struct slice value, struct step_members *ret)
 {
     struct step_members m = {.members = call_unset(), .inherited = ret->inherited};
     uint64_t seen = read_object(reader, place, value, step_fields, STEP_FIELDS, &m);
