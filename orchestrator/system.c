@@ -251,6 +251,8 @@ void ready_get(struct call *call)
         reason = "the store does not answer";
     }
     call->response->status = ready ? 200 : 503;
+    if (!ready)
+        http_response_header(call->response, "Retry-After", "1");
     out_open(&out, NULL, '{');
     out_text(&out, "status", ready ? "ready" : "not ready");
     out_text(&out, "reason", ready ? NULL : reason ? reason : "starting");

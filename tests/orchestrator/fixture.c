@@ -58,21 +58,11 @@ static void open_store(struct api *api)
     store_op_release(&op);
 }
 
-int api_setup(void **state)
+static void serve(struct api *api, struct store *store)
 {
-    struct api *api = mem_new(struct api);
     struct error err = {0};
-    *state = api;
-    crypto_start();
-    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
-    (void)snprintf(api->folder, sizeof api->folder, "/tmp/carillon-api-XXXXXX");
-    assert_non_null(mkdtemp(api->folder));
-    settings_defaults(&api->settings);
-    api->ready = true;
-    open_store(api);
-    api->zones = zones_create(NULL);
     struct orchestrator_options options = {.settings = &api->settings,
-                                           .store = api->store,
+                                           .store = store,
                                            .zones = api->zones,
                                            .version = "0.0.1",
                                            .role = "orchestrator",
@@ -91,6 +81,34 @@ int api_setup(void **state)
     if (http_server_start(&server, &api->server, &err) != STATUS_OK)
         fail_msg("%s", err.text);
     api->port = http_server_port(api->server);
+}
+
+static void stop(struct api *api)
+{
+    orchestrator_stop_waiting(api->orchestrator);
+    http_server_stop(api->server);
+    orchestrator_free(api->orchestrator);
+}
+
+void api_restart(struct api *api, struct store *store)
+{
+    stop(api);
+    serve(api, store);
+}
+
+int api_setup(void **state)
+{
+    struct api *api = mem_new(struct api);
+    *state = api;
+    crypto_start();
+    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
+    (void)snprintf(api->folder, sizeof api->folder, "/tmp/carillon-api-XXXXXX");
+    assert_non_null(mkdtemp(api->folder));
+    settings_defaults(&api->settings);
+    api->ready = true;
+    open_store(api);
+    api->zones = zones_create(NULL);
+    serve(api, api->store);
     api_token(api, "admin", "admin", NULL, 0, api->admin);
     return 0;
 }
@@ -104,9 +122,7 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
 int api_teardown(void **state)
 {
     struct api *api = *state;
-    orchestrator_stop_waiting(api->orchestrator);
-    http_server_stop(api->server);
-    orchestrator_free(api->orchestrator);
+    stop(api);
     api->store->ops->close(api->store);
     zones_free(api->zones);
     (void)nftw(api->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);

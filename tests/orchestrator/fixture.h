@@ -43,6 +43,8 @@ struct api {
 
 int api_setup(void **state);
 int api_teardown(void **state);
+/* Serve from this store instead (a wrapper around api->store). */
+void api_restart(struct api *api, struct store *store);
 
 /* A token made in the store; project NULL = all. Life in ms, 0 = for ever. */
 void api_token(struct api *api, const char *name, const char *role, const char *project, int64_t life, char ret[80]);
