@@ -440,6 +440,8 @@ void driver_fire_answered(struct scheduler *s, struct open_run *run, enum store_
 {
     if (outcome == OUTCOME_DONE) {
         run->committed = true;
+        if (run->queued)
+            turns_wake(s, run->job);
         return;
     }
     const struct trigger *trigger = job_trigger(run->job, run->run->row.trigger);
