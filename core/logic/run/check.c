@@ -36,9 +36,10 @@ static enum status check_keys(const struct run_step *step, struct error *err)
     int32_t key = 1;
     bool open = false;    /* an outcome under this key is not known */
     bool settled = false; /* a definite answer under this key */
+    bool late = false;
     for (size_t k = 0; k < item->attempt_count; k++) {
         const struct attempt_row *a = &item->attempts[k], *before = k ? a - 1 : NULL;
-        bool late = before && before->stale; /* its class is not what was known then */
+        late |= before && before->stale; /* its class is not what was known then */
         if (a->key_try != key && !(late && (a->key_try == key || a->key_try == before->key_try)))
             BROKEN("step %s: attempt %d has key %d where %d is due", step->spec->name, (int)a->n, (int)a->key_try,
                    (int)key);

@@ -201,35 +201,75 @@ static const char *stop_reason(const struct list *l)
     return l->run->row.cancel_requested ? REASON_CANCELED : REASON_DEADLINE;
 }
 
+static bool is_limit(const char *reason)
+{
+    return reason && (!strcmp(reason, REASON_JOB_LIMIT) || !strcmp(reason, REASON_LIMIT));
+}
+
+/* There is room for one call more: whoever waits for it is looked at again. */
+static void room_again(struct list *l)
+{
+    l->open--;
+    for (size_t i = 0; i < l->run->job->step_count; i++)
+        if (is_limit(l->run->steps[i].reason))
+            l->machine->steps[i].told = false;
+    for (size_t k = 0; k < l->count; k++)
+        if (l->effects[k].kind == EFFECT_STEP && is_limit(l->effects[k].step.reason))
+            l->machine->steps[step_index(l->run, l->effects[k].step.step)].told = false;
+}
+
+/* A join went on in this very list, without a step that the list had something else for: that is taken back. */
+static void cancel_in_list(struct list *l, size_t i)
+{
+    const char *name = l->run->job->steps[i].name;
+    for (size_t k = 0; k < l->count; k++) {
+        struct run_effect *effect = &l->effects[k];
+        bool call = effect->kind == EFFECT_ATTEMPT && !strcmp(effect->attempt.step, name);
+        if (!call && !(effect->kind == EFFECT_STEP && !strcmp(effect->step.step, name)))
+            continue;
+        size_t count = l->count;
+        l->count = k;
+        (void)say_step(l, i, STEP_CANCELED, REASON_CANCEL_REST, NULL);
+        l->count = count;
+        if (call)
+            room_again(l);
+        return;
+    }
+    (void)say_step(l, i, STEP_CANCELED, REASON_CANCEL_REST, NULL);
+}
+
 static void visit(struct list *l, size_t i)
 {
     const struct run_step *step = &l->run->steps[i];
     struct step_memory *memory = &l->machine->steps[i];
     bool begun = step->reason || item_of(step)->attempt_count;
-    if (memory->told || step_state_terminal(step->state) || step_is_open(step))
+    if (step_state_terminal(l->machine->assumed[i]) || step_is_open(step))
         return;
     if (l->stopping) {
         (void)say_step(l, i, STEP_CANCELED, stop_reason(l), NULL);
         memory->told = true;
     } else if (join_cancels(l->run, l->machine->assumed, i)) {
-        (void)say_step(l, i, STEP_CANCELED, REASON_CANCEL_REST, NULL);
+        cancel_in_list(l, i);
         memory->told = true;
-    } else if (begun || join_holds(l, i)) {
+    } else if (!memory->told && (begun || join_holds(l, i))) {
         advance(l, i);
         memory->told = true;
     }
 }
 
 /* Predecessors first, so that one pass carries on through everything that follows at once. A join that cancels the rest
- * looks backwards: hence again until nothing is added. */
+ * looks backwards: hence twice and more, until no state changes. */
 static void visit_all(struct list *l)
 {
-    size_t before;
+    size_t before, ended = 0;
     do {
-        before = l->count;
+        before = ended;
         for (size_t k = 0; k < l->run->job->step_count && !list_full(l); k++)
             visit(l, l->machine->order[k]);
-    } while (l->count > before && !list_full(l));
+        ended = 0;
+        for (size_t i = 0; i < l->run->job->step_count; i++)
+            ended += step_state_terminal(l->machine->assumed[i]);
+    } while (l->machine->cancels && ended > before && !list_full(l));
 }
 
 /* ---- calls to end ----------------------------------------------------------------------------------------------- */

@@ -31,6 +31,7 @@ struct machine {
     size_t *order; /* predecessors first */
     struct run_item *items;
     struct step_memory *steps;
+    bool cancels;             /* some join cancels the rest */
     enum step_state *assumed; /* states as they will be once the effects listed so far have been applied */
 };
 

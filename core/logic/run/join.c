@@ -109,7 +109,7 @@ static bool went_on(const struct run *run, const enum step_state *states, size_t
 
 bool join_cancels(const struct run *run, const enum step_state *states, size_t step)
 {
-    for (size_t i = 0; i < run->job->step_count; i++) {
+    for (size_t i = 0; machine_of(run)->cancels && i < run->job->step_count; i++) {
         const struct step_spec *spec = &run->job->steps[i];
         if (!spec->cancel_rest || !went_on(run, states, i))
             continue;

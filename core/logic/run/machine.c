@@ -159,6 +159,7 @@ static bool make_steps(struct run *run, const struct job_spec *job)
                                      .items = &machine->items[i],
                                      .item_count = 1};
         machine->steps[i].wait_since = INSTANT_NONE;
+        machine->cancels |= job->steps[i].cancel_rest;
         if (job->steps[i].on_exhausted == EXHAUSTED_COMPENSATE && job->steps[i].compensate < count)
             machine->steps[job->steps[i].compensate].undoes = true;
     }

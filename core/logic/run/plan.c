@@ -106,7 +106,7 @@ static void plan_wait(struct view *v, const char *reason, instant due, instant p
 static void plan_call(struct view *v, const char *instance)
 {
     if (v->run->job->max_in_flight > 0 && v->picks->open >= v->run->job->max_in_flight)
-        plan_wait(v, REASON_JOB_LIMIT, INSTANT_NONE, INSTANT_NONE); /* the end of another call wakes it */
+        plan_wait(v, REASON_JOB_LIMIT, INSTANT_NONE, instant_add(v->now, POLL_MAX)); /* other calls' ends wake it */
     else
         *v->plan = (struct plan){.kind = PLAN_CALL, .instance = instance, .key_try = next_key_try(v->step)};
 }

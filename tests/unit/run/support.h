@@ -36,7 +36,7 @@ struct bench {
     struct task_spec tasks[WORLD_TASKS];
     char task_names[WORLD_TASKS][64]; /* "application/name" */
     size_t task_count;
-    struct route_instance instances[WORLD_INSTANCES];
+    struct route_instance instances[WORLD_INSTANCES], seen[WORLD_INSTANCES]; /* seen: with the calls under way */
     char addresses[WORLD_INSTANCES][64];
     size_t instance_count;
     uint32_t cursor;
@@ -64,14 +64,33 @@ static inline const struct task_spec *bench_task(void *context, const char *proj
     return NULL;
 }
 
+static inline int32_t bench_in_flight(const struct bench *b, const char *address)
+{
+    int32_t count = 0;
+    for (size_t i = 0; i < b->job.step_count; i++) {
+        const struct run_item *item = &b->run->steps[i].items[0];
+        for (size_t k = 0; k < item->attempt_count; k++)
+            count += item->attempts[k].state != ATTEMPT_ENDED && !strcmp(item->attempts[k].instance, address);
+    }
+    return count;
+}
+
 static inline size_t bench_instances(void *context, const char *project, const struct step_spec *step,
                                      const struct route_instance **ret)
 {
     static const struct route_instance direct = {.address = "direct:80", .usable = true};
     struct bench *b = context;
     (void)project;
-    *ret = step->task ? b->instances : &direct;
-    return step->task ? b->instance_count : 1;
+    *ret = step->task ? b->seen : &direct;
+    if (!step->task)
+        return 1;
+    const struct task_spec *task = bench_task(b, project, step->application, step->task);
+    for (size_t i = 0; i < b->instance_count; i++) {
+        b->seen[i] = b->instances[i];
+        b->seen[i].in_flight = bench_in_flight(b, b->instances[i].address);
+        b->seen[i].full |= (step->call.serial || (task && task->call.serial)) && b->seen[i].in_flight > 0;
+    }
+    return b->instance_count;
 }
 
 static inline uint32_t bench_cursor(void *context, const char *project, const char *application, const char *task)
