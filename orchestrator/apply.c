@@ -120,7 +120,7 @@ static void describe(struct call *call, struct set *set, struct member *member, 
         document_diff(member->result.before, str_text(&full), &text);
         str_release(&full);
     } else if (document->kind == DOCUMENT_JOB && definition_fetch(call, DOCUMENT_JOB, document_project(document),
-                                                                 document_name(document), &op, &ignored)) {
+                                                                  document_name(document), &op, &ignored)) {
         struct job_view view;
         if (job_view_open(&set->catalog, &op.list.rows[0], &view)) {
             job_view_write(call, &view, &out);

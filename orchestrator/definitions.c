@@ -111,7 +111,7 @@ struct document *definition_parse(struct catalog *catalog, struct slice body, en
 /* ---- store ---- */
 
 bool definition_fetch(struct call *call, enum document_kind kind, const char *project, const char *name,
-                     struct store_op *op, struct problem *problem)
+                      struct store_op *op, struct problem *problem)
 {
     store_op_init(op, STORE_LIST);
     op->list.kind = kind;
@@ -354,7 +354,7 @@ static void answer_put(struct catalog *catalog, const struct document *document,
     catalog_release(catalog); /* what it knew may be older than what was written */
     catalog_init(catalog, call);
     if (!definition_fetch(call, document->kind, document_project(document), document_name(document), &op,
-                         &call->problem))
+                          &call->problem))
         return;
     struct out out = out_to(call_body(call));
     if (definition_write(catalog, &op.list.rows[0], answer, &out)) {

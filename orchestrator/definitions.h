@@ -28,7 +28,7 @@ bool definition_remove(struct call *call, enum document_kind kind, const char *p
 /* One definition; `op` holds the row (op->list.rows[0]) until store_op_release. false with `problem`; op is released.
  */
 bool definition_fetch(struct call *call, enum document_kind kind, const char *project, const char *name,
-                     struct store_op *op, struct problem *problem);
+                      struct store_op *op, struct problem *problem);
 /* Which code says that there is none of this kind. */
 void definition_missing(struct problem *problem, enum document_kind kind, const char *project, const char *name);
 

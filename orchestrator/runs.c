@@ -67,7 +67,7 @@ static bool read_states(struct call *call, unsigned *ret)
     *ret = 0;
     while (text && *text) {
         size_t length = strcspn(text, ",");
-        enum run_state state;
+        enum run_state state = RUN_QUEUED;
         (void)snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name), text);
         if (length && !run_state_parse(name, &state))
             return call_fail(call, PARAMETER_INVALID, "name", "state", "reason",
@@ -82,7 +82,7 @@ static bool read_states(struct call *call, unsigned *ret)
 static bool read_origin(struct call *call, int *ret)
 {
     const char *text = http_query(call->request, "origin");
-    enum run_origin origin;
+    enum run_origin origin = ORIGIN_SCHEDULE;
     *ret = -1;
     if (!text || !*text)
         return true;
