@@ -170,7 +170,7 @@ static bool read_size(const char *text, int64_t *ret)
 
 static bool is_choice(const char *choices, const char *value)
 {
-    size_t length = strlen(value);
+    size_t length = strchr(value, '|') ? 0 : strlen(value);
     for (const char *p = choices; p && length; p = strchr(p, '|')) {
         p += *p == '|';
         if (!strncmp(p, value, length) && (p[length] == '|' || !p[length]))
