@@ -129,7 +129,10 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *context)
     }
     if (length > 5 && memcmp(bytes, "HTTP/", 5) == 0) { /* a block begins; one before it was interim (1xx) */
         call->retry_after = -1;
+        transfer->head_whole = false;
         call->content_type[0] = transfer->location[0] = '\0';
+    } else if ((length == 2 && bytes[0] == '\r') || (length == 1 && bytes[0] == '\n')) {
+        transfer->head_whole = true;
     } else if (length > 9 && strncasecmp(bytes, "location:", 9) == 0) {
         header_value(bytes + 9, length - 9, transfer->location, sizeof transfer->location);
     } else if (length > 13 && strncasecmp(bytes, "content-type:", 13) == 0) {
@@ -386,7 +389,7 @@ bool transfer_prepare(struct transfer *transfer, struct dispatch_call *call, spa
     transfer->now = now;
     transfer->header_bytes = 0;
     transfer->starts = 0;
-    transfer->reused = transfer->name_allowed = transfer->too_big = transfer->flooded = false;
+    transfer->reused = transfer->name_allowed = transfer->too_big = transfer->flooded = transfer->head_whole = false;
     transfer->refused = NULL;
     transfer->location[0] = transfer->error[0] = '\0';
     str_init(&transfer->body, call->response_max ? call->response_max : LIMIT_RESPONSE);
@@ -442,13 +445,15 @@ static enum dispatch_end end_classify(const struct transfer *transfer, CURLcode 
         return DISPATCH_TOO_BIG;
     if (transfer->flooded)
         return DISPATCH_BAD_ANSWER;
+    if (code == CURLE_OK && !transfer->head_whole) /* curl is content when the connection ends within the headers */
+        return DISPATCH_UNKNOWN;
     if (code == CURLE_OK)
         return status < 200 || status > 599 ? DISPATCH_BAD_ANSWER : DISPATCH_ANSWERED;
     if (transfer->starts == 0)
         return DISPATCH_NOT_SENT;
     if (code == CURLE_OPERATION_TIMEDOUT)
         return DISPATCH_TIMEOUT;
-    if (transfer->starts == 1 && is_bad_answer(code, transfer->error))
+    if (transfer->starts == 1 && (status == 101 || is_bad_answer(code, transfer->error)))
         return DISPATCH_BAD_ANSWER;
     return DISPATCH_UNKNOWN;
 }
@@ -465,7 +470,7 @@ static void error_fill(const struct transfer *transfer, CURLcode code, long stat
             transfer->body.maximum);
     else if (transfer->flooded)
         (void)call_refuse(call, "the headers of the answer are larger than %zu bytes", HEADERS_MAX);
-    else if (code == CURLE_OK && call->end == DISPATCH_BAD_ANSWER)
+    else if (call->end == DISPATCH_BAD_ANSWER && (code == CURLE_OK || status == 101))
         (void)call_refuse(call, "the answer ends with status %ld, which is no final status", status);
     else if (transfer->refused && transfer->starts == 0)
         (void)call_refuse(call, "calls to %s are refused: it is %s%s", transfer->refused_ip, transfer->refused,
@@ -474,6 +479,8 @@ static void error_fill(const struct transfer *transfer, CURLcode code, long stat
         (void)call_refuse(call, "the kept connection died before an answer came; the request is not sent twice");
     else if (code != CURLE_OK)
         (void)call_refuse(call, "%s", reason);
+    else if (call->end == DISPATCH_UNKNOWN)
+        (void)call_refuse(call, "the connection was closed within the headers of the answer");
 }
 
 /* Relative status URLs are made whole with the URL that was called. */

@@ -32,6 +32,7 @@ struct transfer {
     unsigned starts;       /* how often curl began to send: the second time it is stopped */
     bool reused;           /* the first start was on a kept connection */
     bool name_allowed;     /* by dispatch.allow */
+    bool head_whole;       /* the empty line behind the headers has come */
     bool too_big, flooded; /* why a callback stopped the transfer */
     const char *refused;   /* why an address was refused */
     instant now;           /* of the start, for Retry-After dates */
