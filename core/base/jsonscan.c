@@ -496,10 +496,9 @@ enum status json_check(const char *text, size_t length, int max_depth, struct er
 
 static struct slice trimmed(struct slice value)
 {
-    const char *p = value.bytes, *end = p + value.length;
     if (!value.length)
         return (struct slice){NULL, 0};
-    p = skip_space(p, end);
+    const char *end = value.bytes + value.length, *p = skip_space(value.bytes, end);
     while (end > p && is_space(end[-1]))
         end--;
     return (struct slice){p, (size_t)(end - p)};
