@@ -87,6 +87,8 @@ const struct document *catalog_find(struct catalog *catalog, enum document_kind 
             return entry->document;
     }
     struct catalog_entry entry = {.kind = kind, .owned = true};
+    if (catalog->failed)
+        return NULL;
     entry.document = name_valid(name) ? read_stored(catalog, kind, project, name) : NULL;
     if (catalog->failed)
         return NULL;
