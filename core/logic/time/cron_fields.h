@@ -14,8 +14,11 @@ enum cron_field { CRON_SECOND, CRON_MINUTE, CRON_HOUR, CRON_DAY, CRON_MONTH, CRO
 #define CRON_NTH_LAST 5   /* nth[5 + k]: the (k+1)-th from the end of the month */
 #define CRON_NTH 10
 
+struct cron_years {
+    uint64_t words[CRON_YEAR_WORDS]; /* bit 0 = CRON_YEAR_FIRST */
+};
+
 struct cron_expression {
-    enum cron_dialect dialect; /* as it was read; never CRON_AUTO */
     uint64_t seconds, minutes; /* bits 0…59 */
     uint32_t hours;            /* bits 0…23 */
     uint32_t months;           /* bits 1…12 */
@@ -29,8 +32,8 @@ struct cron_expression {
     bool both;                 /* day and weekday must match; else one of them */
     bool wild;                 /* hour or minute starts with `*`: follows real time */
     uint8_t stars;             /* bit f: field f starts with `*` */
-    bool any_year;
-    uint64_t years[CRON_YEAR_WORDS];
+    uint8_t dialect;           /* enum cron_dialect as it was read; never CRON_AUTO */
+    struct cron_years *years;  /* owned; NULL: any year */
 };
 
 struct cron {

@@ -195,7 +195,7 @@ static void set_bit(struct parser *p, int value)
             e->weekdays = (uint8_t)(e->weekdays | 1U << value % 7);
         break;
     case CRON_YEAR:
-        e->years[(value - CRON_YEAR_FIRST) / 64] |= UINT64_C(1) << (value - CRON_YEAR_FIRST) % 64;
+        e->years->words[(value - CRON_YEAR_FIRST) / 64] |= UINT64_C(1) << (value - CRON_YEAR_FIRST) % 64;
         break;
     case CRON_FIELDS:
     default:
@@ -422,7 +422,8 @@ static enum status parse_field(struct parser *p)
     struct cron_expression *e = p->expression;
     bool day = p->field == CRON_DAY, weekday = p->field == CRON_WEEKDAY;
     size_t length = (size_t)(p->end - p->at);
-    bool star = *p->at == '*', question = *p->at == '?', whole = length == 1 && (star || question);
+    bool star = *p->at == '*', question = *p->at == '?';
+    bool whole = (length == 1 && (star || question)) || (length == 3 && memcmp(p->at, "*/1", 3) == 0);
     if (question) {
         if (!day && !weekday && p->dialect != &dialect_rules[CRON_ANT])
             return fail(p, "'?' has a meaning for the day fields only; write '*'");
@@ -433,9 +434,11 @@ static enum status parse_field(struct parser *p)
         e->any_day = whole;
     if (weekday)
         e->any_weekday = whole;
-    if (p->field == CRON_YEAR && whole) {
-        e->any_year = true;
-        return STATUS_OK;
+    if (p->field == CRON_YEAR) {
+        if (whole)
+            return STATUS_OK;
+        if (!(e->years = calloc(1, sizeof *e->years)))
+            return error_set(p->err, STATUS_NO_MEMORY, "out of memory");
     }
     if (star || question || *p->at == '/')
         e->stars = (uint8_t)(e->stars | 1U << p->field);
@@ -600,7 +603,7 @@ static enum status parse_expression(struct parser *p, const char *begin, const c
     size_t count = split(begin, end, words, CRON_FIELDS);
     bool macro = count == 1 && *words[0].begin == '@';
     enum cron_dialect real = dialect != CRON_AUTO ? dialect : count == 5 || macro ? CRON_UNIX : CRON_QUARTZ;
-    p->expression->dialect = real;
+    p->expression->dialect = (uint8_t)real;
     p->dialect = &dialect_rules[real];
     if (macro)
         return parse_macro(p, words[0]);
@@ -639,7 +642,7 @@ enum status cron_parse(const char *text, enum cron_dialect dialect, const char *
         begin = end ? end + 1 : begin;
     }
     if (status != STATUS_OK) {
-        free(cron);
+        cron_free(cron);
         return status;
     }
     *ret = cron;
@@ -648,10 +651,15 @@ enum status cron_parse(const char *text, enum cron_dialect dialect, const char *
 
 void cron_free(struct cron *cron)
 {
+    for (size_t i = 0; cron && i < cron->count; i++)
+        free(cron->expressions[i].years);
     free(cron);
 }
 
 size_t cron_memory(const struct cron *cron)
 {
-    return sizeof *cron + cron->count * sizeof *cron->expressions;
+    size_t size = sizeof *cron + cron->count * sizeof *cron->expressions;
+    for (size_t i = 0; i < cron->count; i++)
+        size += cron->expressions[i].years ? sizeof(struct cron_years) : 0;
+    return size;
 }

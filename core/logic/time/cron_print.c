@@ -97,7 +97,7 @@ static void add_months(struct str *ret, const struct cron_expression *e)
 
 static void add_years(struct str *ret, const struct cron_expression *e)
 {
-    add_values(ret, &(struct values){e->years, CRON_YEAR_FIRST, CRON_YEAR_FIRST, CRON_YEAR_LAST, NULL},
+    add_values(ret, &(struct values){e->years->words, CRON_YEAR_FIRST, CRON_YEAR_FIRST, CRON_YEAR_LAST, NULL},
                e->stars >> CRON_YEAR & 1);
 }
 
@@ -186,7 +186,7 @@ static void add_expression(struct str *ret, const struct cron_expression *e)
         str_add_char(ret, question ? '?' : '*');
     else
         add_weekdays(ret, e);
-    if (!e->any_year) {
+    if (e->years) {
         str_add_char(ret, ' ');
         add_years(ret, e);
     }
@@ -256,7 +256,7 @@ void cron_describe(const struct cron *cron, struct str *ret)
             str_add(ret, ", in ");
             add_months(ret, e);
         }
-        if (!e->any_year) {
+        if (e->years) {
             str_add(ret, ", year ");
             add_years(ret, e);
         }

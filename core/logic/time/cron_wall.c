@@ -52,10 +52,10 @@ static uint32_t days_of_week(const struct cron_expression *e, int first_weekday,
 
 static bool year_matches(const struct cron_expression *e, int year)
 {
-    if (e->any_year)
+    if (!e->years)
         return true;
     int index = year - CRON_YEAR_FIRST;
-    return index >= 0 && year <= CRON_YEAR_LAST && (e->years[index / 64] >> index % 64 & 1);
+    return index >= 0 && year <= CRON_YEAR_LAST && (e->years->words[index / 64] >> index % 64 & 1);
 }
 
 uint32_t cron_month_days(const struct cron_expression *e, int year, int month, int64_t first)
@@ -156,7 +156,7 @@ int64_t wall_next(const struct cron_expression *e, int64_t from, int64_t limit)
     }
     for (int i = 0; !days && i < MONTHS_SEARCHED; i++) {
         first += civil_month_length(date.year, date.month);
-        if (first * DAY_SECONDS >= limit || (!e->any_year && date.year > CRON_YEAR_LAST))
+        if (first * DAY_SECONDS >= limit || (e->years && date.year > CRON_YEAR_LAST))
             return WALL_NONE;
         if (++date.month > 12) {
             date.month = 1;
@@ -184,7 +184,7 @@ int64_t wall_previous(const struct cron_expression *e, int64_t from, int64_t lim
         days = at_most(days, date.day);
     }
     for (int i = 0; !days && i < MONTHS_SEARCHED; i++) {
-        if (first * DAY_SECONDS <= limit || (!e->any_year && date.year < CRON_YEAR_FIRST))
+        if (first * DAY_SECONDS <= limit || (e->years && date.year < CRON_YEAR_FIRST))
             return WALL_BEFORE;
         if (--date.month < 1) {
             date.month = 12;

@@ -44,39 +44,47 @@ static enum status check_quiet(const struct trigger_spec *spec, struct error *er
     return STATUS_OK;
 }
 
-enum status exclusion_init(struct exclusion *exclusion, const struct trigger_spec *spec,
-                           const struct calendar_spec *const *calendars, struct error *err)
+enum status exclusion_create(const struct trigger_spec *spec, const struct calendar_spec *const *calendars,
+                             struct exclusion **ret, struct error *err)
 {
-    struct exclusion draft = {.used = spec->calendar_count || spec->quiet_count, .dated = spec->calendar_count};
-    if (!draft.used) {
-        *exclusion = draft;
+    *ret = NULL;
+    if (!spec->calendar_count && !spec->quiet_count)
         return STATUS_OK;
-    }
     enum status status = check_quiet(spec, err);
-    if (status == STATUS_OK)
-        status = calendar_init(&draft.calendar, calendars, spec->calendar_count, err);
     if (status != STATUS_OK)
         return status;
-    draft.quiet = calloc(spec->quiet_count * 2 + 1, sizeof *draft.quiet);
-    if (!draft.quiet) {
-        exclusion_release(&draft);
+    struct exclusion *exclusion = calloc(1, sizeof *exclusion);
+    struct quiet_window *quiet = calloc(spec->quiet_count * 2 + 1, sizeof *quiet);
+    if (!exclusion || !quiet) {
+        free(exclusion);
+        free(quiet);
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     }
-    draft.quiet_count = tidy(draft.quiet, spec->quiet, spec->quiet_count);
-    *exclusion = draft;
+    *exclusion = (struct exclusion){.dated = spec->calendar_count, .quiet = quiet};
+    exclusion->quiet_count = tidy(quiet, spec->quiet, spec->quiet_count);
+    status = calendar_init(&exclusion->calendar, calendars, spec->calendar_count, err);
+    if (status != STATUS_OK) {
+        exclusion_free(exclusion);
+        return status;
+    }
+    *ret = exclusion;
     return STATUS_OK;
 }
 
-void exclusion_release(struct exclusion *exclusion)
+void exclusion_free(struct exclusion *exclusion)
 {
+    if (!exclusion)
+        return;
     calendar_release(&exclusion->calendar);
     free(exclusion->quiet);
-    *exclusion = (struct exclusion){0};
+    free(exclusion);
 }
 
 size_t exclusion_memory(const struct exclusion *exclusion)
 {
-    return calendar_memory(&exclusion->calendar) + exclusion->quiet_count * sizeof *exclusion->quiet;
+    return exclusion ? sizeof *exclusion + calendar_memory(&exclusion->calendar) +
+                           exclusion->quiet_count * sizeof *exclusion->quiet
+                     : 0;
 }
 
 /* Narrows [from, until) of the day to the quiet window, or the pause between two, that holds the time. */
@@ -99,7 +107,7 @@ static enum verdict quiet_at(const struct exclusion *exclusion, int64_t time, in
 
 struct stretch exclusion_at(const struct exclusion *exclusion, const struct zone *zone, instant at)
 {
-    if (!exclusion->used)
+    if (!exclusion)
         return (struct stretch){INSTANT_NONE, INSTANT_MAX, VERDICT_FIRE};
     struct zone_segment segment = zone_segment_at(zone, floor_div(at.ms, 1000));
     int64_t local = ms_add(at.ms, (int64_t)segment.offset * 1000), day = floor_div(local, SPAN_DAY);

@@ -7,16 +7,16 @@
 #include "core/logic/time/schedule.h"
 
 struct exclusion {
-    bool used; /* false: everything fires */
-    bool dated;
+    bool dated; /* there is a calendar */
     struct calendar calendar;
     struct quiet_window *quiet; /* ascending, disjoint, none crosses midnight; owned */
     size_t quiet_count;
 };
 
-enum status exclusion_init(struct exclusion *exclusion, const struct trigger_spec *spec,
-                           const struct calendar_spec *const *calendars, struct error *err) MUST_USE;
-void exclusion_release(struct exclusion *exclusion);
+/* NULL when the trigger has neither: most have none, so it costs them a pointer. */
+enum status exclusion_create(const struct trigger_spec *spec, const struct calendar_spec *const *calendars,
+                             struct exclusion **ret, struct error *err) MUST_USE;
+void exclusion_free(struct exclusion *exclusion); /* NULL is fine, here and below */
 size_t exclusion_memory(const struct exclusion *exclusion);
 
 /* The stretch [from, until) of one verdict around an instant: at most a day long when anything is excluded. */

@@ -88,7 +88,7 @@ enum status schedule_compile(const struct trigger_spec *spec, const struct sched
                            .zone = context->zone ? context->zone : zone_utc()};
     enum status status = compile_kind(s, spec, key, err);
     if (status == STATUS_OK)
-        status = exclusion_init(&s->exclusion, spec, context->calendars, err);
+        status = exclusion_create(spec, context->calendars, &s->exclusion, err);
     if (status == STATUS_OK)
         status = check_fires(s, spec, err);
     if (status != STATUS_OK) {
@@ -104,14 +104,14 @@ void schedule_free(struct schedule *schedule)
     if (!schedule)
         return;
     cron_free(schedule->cron);
-    exclusion_release(&schedule->exclusion);
+    exclusion_free(schedule->exclusion);
     free(schedule);
 }
 
 size_t schedule_memory(const struct schedule *schedule)
 {
     return sizeof *schedule + (schedule->cron ? cron_memory(schedule->cron) : 0) +
-           exclusion_memory(&schedule->exclusion);
+           exclusion_memory(schedule->exclusion);
 }
 
 /* ---- the promised sequence ----------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ int64_t raw_count(const struct schedule *s, instant after, instant until)
 
 static struct stretch stretch_at(const struct schedule *s, instant at)
 {
-    return exclusion_at(&s->exclusion, s->zone, at);
+    return exclusion_at(s->exclusion, s->zone, at);
 }
 
 /* End of all that is excluded without a break from `stretch` on: a night is two stretches, for midnight parts them. */

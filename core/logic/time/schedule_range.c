@@ -13,14 +13,14 @@ static bool piece_next(const struct schedule *s, instant after, instant until, s
     instant first = raw_next(s, after);
     if (instant_cmp(first, until) > 0)
         return false;
-    struct stretch stretch = exclusion_at(&s->exclusion, s->zone, first);
+    struct stretch stretch = exclusion_at(s->exclusion, s->zone, first);
     *ret = (struct piece){just_before(first), instant_min(just_before(stretch.until), until), first, stretch.verdict};
     return true;
 }
 
 int64_t schedule_count(const struct schedule *schedule, instant after, instant until)
 {
-    if (!schedule->exclusion.used)
+    if (!schedule->exclusion)
         return raw_count(schedule, after, until);
     int64_t count = 0;
     struct piece piece;
@@ -37,7 +37,7 @@ size_t schedule_newest(const struct schedule *schedule, instant after, instant u
         instant at = raw_previous(schedule, after, until);
         if (instant_is_none(at))
             break;
-        struct stretch stretch = exclusion_at(&schedule->exclusion, schedule->zone, at);
+        struct stretch stretch = exclusion_at(schedule->exclusion, schedule->zone, at);
         if (stretch.verdict == VERDICT_FIRE) {
             ret[count++] = at;
             until = just_before(at);
@@ -59,7 +59,7 @@ size_t schedule_excluded(const struct schedule *schedule, instant after, instant
     size_t count = 0;
     bool open = false; /* the last range goes on: nothing fired since */
     struct piece piece;
-    for (; schedule->exclusion.used && piece_next(schedule, after, until, &piece); after = piece.end) {
+    for (; schedule->exclusion && piece_next(schedule, after, until, &piece); after = piece.end) {
         if (piece.verdict == VERDICT_FIRE) {
             open = false;
             continue;

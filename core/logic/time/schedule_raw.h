@@ -19,8 +19,8 @@ struct schedule {
     instant start, end; /* [start, end) */
     span jitter;
     uint64_t key;
-    const struct zone *zone; /* borrowed */
-    struct exclusion exclusion;
+    const struct zone *zone;     /* borrowed */
+    struct exclusion *exclusion; /* owned; NULL: everything fires */
 };
 
 /* First one strictly after; INSTANT_MAX: none. */
