@@ -97,6 +97,7 @@ struct document *definition_parse(struct catalog *catalog, struct slice body, en
         document_check_pieces(catalog, slice_of(str_text(&text), text.length), "", &problem->details);
     str_release(&text);
     if (catalog->failed) {
+        problem_release(problem);
         *problem = catalog->call->problem;
         catalog->call->problem = (struct problem){0};
     } else if (problem->details.errors) {
