@@ -224,6 +224,10 @@ static void ignore_refusals(struct scheduler *s)
 static void settled(struct scheduler *s)
 {
     struct batch *b = &s->batch;
+    if (b->stalled) {
+        sink_logf(s->ports.sink, LOG_INFO, "The store takes batches again.", "batch=%lld", (long long)b->number);
+        s->able_since = s->now.wall;
+    }
     b->busy = b->stalled = false;
     b->pause = 0;
     if (s->options.break_fence)
@@ -343,9 +347,6 @@ static void batch_answered(struct scheduler *s, struct work *work)
 {
     switch ((int)work->op.status) {
     case STATUS_OK:
-        if (s->batch.stalled)
-            sink_logf(s->ports.sink, LOG_INFO, "The store takes batches again.", "batch=%lld",
-                      (long long)s->batch.number);
         settled(s);
         break;
     case STATUS_FENCED:

@@ -34,6 +34,8 @@ static void boot_answered(struct scheduler *s, struct work *work)
         s->clock_bad = bad;
         s->ownership_dirty = true;
     }
+    if (s->hold)
+        s->able_since = s->now.wall;
     s->hold = false;
     s->next_boot_read = mono_add(s->now.mono, READ_EVERY);
 }

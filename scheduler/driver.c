@@ -91,12 +91,11 @@ void driver_forget(struct scheduler *s, struct open_run *run)
     turns_forget(s, run);
     heap_remove(&s->alarms, &run->timer);
     turns_wake(s, run->job);
+    run->refs++;                         /* ours, while its calls go */
     if (s->state == SCHEDULER_STOPPED) { /* the end of everything: bundles are gone already */
         while (run->calls)
             dispatcher_drop(s, run->calls);
         run->refs = 2;
-    } else {
-        run->refs++;
     }
     run_unref(s, run);
 }

@@ -295,7 +295,8 @@ struct slot {
     char claim_node[32];
     mono free_since; /* unclaimed since; MONO_NEVER while claimed */
     mono retry_at;   /* after a refusal: not before */
-    bool retaking;   /* ruled all the while; a new claim is told to the store */
+    instant ruled_since;
+    bool retaking; /* ruled all the while; a new claim is told to the store */
     struct job *jobs;
 };
 
@@ -355,6 +356,7 @@ struct scheduler {
     mono next_boot_read;
     int64_t clock_offset;
     bool clock_bad;
+    instant able_since; /* from here on nothing kept us from deciding what was due */
 
     /* coordination */
     bool joined, connected, nodes_known, claims_known, refused, node_dirty, node_told;
@@ -516,8 +518,10 @@ bool activation_resume(struct scheduler *s, struct job *job, const char *trigger
 
 /* turns.c: whose turn it is */
 size_t job_running(struct scheduler *s, struct job *job);
+/* What becomes of the trigger's instant `at`. *catching_up (given: it was missed) also tells whether it is late because
+ * nobody could act at its time: then it is no overlap, whatever began since. */
 enum overlap_verdict turns_judge(struct scheduler *s, struct job *job, const struct job_spec *spec,
-                                 const struct trigger_spec *trigger, bool catching_up);
+                                 const struct trigger_spec *trigger, instant at, bool *catching_up);
 void turns_queue(struct scheduler *s, struct open_run *run);
 void turns_wake(struct scheduler *s, struct job *job);
 void turns_limited(struct scheduler *s, struct open_run *run);

@@ -109,7 +109,7 @@ static void fire(struct scheduler *s, struct trigger *t, instant at, enum run_or
 {
     struct job *job = t->job;
     const struct job_spec *spec = version_spec(job->ruling);
-    enum overlap_verdict verdict = turns_judge(s, job, spec, t->spec, catching_up);
+    enum overlap_verdict verdict = turns_judge(s, job, spec, t->spec, at, &catching_up);
     if (verdict == OVERLAP_DROP) {
         skip_one(s, t, at, "overlap", bundle);
         return;
@@ -174,8 +174,8 @@ static bool decide_range(struct scheduler *s, struct trigger *t, instant until, 
     for (size_t i = 0; i < plan.skip_count; i++)
         bundle_skip(s, bundle, t, plan.skips[i].from, plan.skips[i].to, plan.skips[i].count, plan.skips[i].reason);
     for (size_t i = 0; i < plan.run_count && !complete(t); i++) {
-        bool late = instant_sub(s->now.wall, plan.runs[i].at) > LATE_SLACK || mode != DECIDE_NOW;
-        fire(s, t, plan.runs[i].at, plan.runs[i].misfire ? ORIGIN_MISFIRE : ORIGIN_SCHEDULE, late, bundle);
+        fire(s, t, plan.runs[i].at, plan.runs[i].misfire ? ORIGIN_MISFIRE : ORIGIN_SCHEDULE,
+             plan.runs[i].misfire || mode != DECIDE_NOW, bundle);
     }
     bool moved = instant_cmp(covered, t->decided) > 0;
     if (moved)
@@ -202,7 +202,7 @@ static void decide_delay(struct scheduler *s, struct trigger *t, struct promised
                                            : "misfire",
                  bundle);
     else
-        fire(s, t, p.at, misfire ? ORIGIN_MISFIRE : ORIGIN_SCHEDULE, late > LATE_SLACK || misfire, bundle);
+        fire(s, t, p.at, misfire ? ORIGIN_MISFIRE : ORIGIN_SCHEDULE, misfire, bundle);
 }
 
 void planner_decide(struct scheduler *s, struct trigger *t, instant until, enum decide_mode mode, struct bundle *bundle)
@@ -222,7 +222,7 @@ void planner_decide(struct scheduler *s, struct trigger *t, instant until, enum 
                      instant_cmp(schedule_next(t->schedule, &memory, p.at).at, until) > 0;
         if (alone) { /* nearly always */
             t->decided = p.at;
-            fire(s, t, p.at, ORIGIN_SCHEDULE, instant_sub(s->now.wall, p.at) > LATE_SLACK, into);
+            fire(s, t, p.at, ORIGIN_SCHEDULE, false, into);
             break;
         }
         if (!decide_range(s, t, until, mode, into))

@@ -268,6 +268,7 @@ static void rule_loaded(struct scheduler *s)
         if (slot->phase != SLOT_LOADED || s->feed_seq < slot->feed_head)
             continue;
         slot->phase = SLOT_RULED;
+        slot->ruled_since = s->now.wall;
         count(&s->metrics.slots_owned, 1);
         for (struct job *job = slot->jobs, *next; job; job = next) {
             next = job->slot_next;

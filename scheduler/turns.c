@@ -42,15 +42,32 @@ static size_t queued(const struct scheduler *s, const struct job *job)
     return n;
 }
 
+/* Was the job busy at that instant, as far as we know? What began or queued later is no overlap of it. */
+static bool busy_at(const struct job *job, instant at)
+{
+    if (job->foreign.count || job->lingering.count)
+        return true;
+    for (const struct open_run *run = job->all; run; run = run->job_next) {
+        const struct run_row *row = &run->run->row;
+        instant since = run->counted ? row->started_at : row->fired_at;
+        if (!run->ended && instant_cmp(since, at) <= 0)
+            return true;
+    }
+    return false;
+}
+
 enum overlap_verdict turns_judge(struct scheduler *s, struct job *job, const struct job_spec *spec,
-                                 const struct trigger_spec *trigger, bool catching_up)
+                                 const struct trigger_spec *trigger, instant at, bool *catching_up)
 {
     struct overlap_state state = {
         .running = (int64_t)job_running(s, job),
         .queued = (int64_t)queued(s, job),
-        .catching_up = catching_up,
-        .misfire_max = trigger ? trigger->misfire_max : INT64_MAX,
+        .misfire_max = trigger->misfire_max,
     };
+    const struct slot *slot = slot_get(s, job->slot);
+    instant able = instant_max(s->able_since, slot ? slot->ruled_since : s->able_since);
+    *catching_up |= instant_sub(s->now.wall, at) > LATE_SLACK || instant_cmp(at, able) < 0 || !busy_at(job, at);
+    state.catching_up = *catching_up;
     return overlap_decide(spec->overlap, spec->max_parallel, &state);
 }
 
