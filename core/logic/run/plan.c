@@ -255,12 +255,22 @@ static size_t list_instances(const struct view *v, const struct route_instance *
     return count;
 }
 
+static bool is_tried(const struct route_query *query, const char *address)
+{
+    for (size_t i = 0; i < query->tried_count; i++)
+        if (!strcmp(query->tried[i], address))
+            return true;
+    return false;
+}
+
 static bool at_limit(const struct route_query *query, const struct route_instance *instances, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (instances[i].usable && instances[i].full &&
-            (query->routing != ROUTE_FIXED || (query->fixed && !strcmp(query->fixed, instances[i].address))))
+    for (size_t i = 0; i < count; i++) {
+        const char *address = instances[i].address;
+        bool eligible = query->routing != ROUTE_FIXED || (query->fixed && !strcmp(query->fixed, address));
+        if (eligible && instances[i].usable && instances[i].full && !is_tried(query, address))
             return true;
+    }
     return false;
 }
 

@@ -6,7 +6,7 @@
 
 #define STEPS 9
 #define EFFECTS 6 /* few, so that lists are full at times */
-#define SEEDS 20000
+#define SEEDS 3000
 
 struct case_of {
     struct bench b;
