@@ -3,7 +3,7 @@
 #ifndef CARILLON_TESTS_CONTRACT_STORE_KIT_H
 #define CARILLON_TESTS_CONTRACT_STORE_KIT_H
 
-#include <cmocka.h>
+/* clang-format off: cmocka.h needs what stands before it */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,9 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cmocka.h>
+/* clang-format on */
 
 #include "adapters/store/store_open.h"
 #include "adapters/store/store_sql.h"
+#include "core/model/limits.h"
 #include "core/ports/store.h"
 
 /* Reads the backend from the program's arguments; ends the program with 77 where it cannot be tested here. */
