@@ -123,8 +123,11 @@ static enum status set_up(struct db *db, const struct db_target *target)
 static enum status open_db(const struct db_target *target, struct db **ret, struct error *err)
 {
     struct sqlite_db *s = mem_new(struct sqlite_db);
-    /* Made here, because the file holds the cluster's key: SQLite itself would let everybody read it. */
-    int file = open(target->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    /* Made here, because the file holds the cluster's key: SQLite itself would let everybody read it. Only when it is
+     * not there (O_EXCL): closing any descriptor of an open database drops this process's locks on it (POSIX), and then
+     * the next program that closes the database believes to be the last one and deletes the write-ahead log under our
+     * feet. */
+    int file = open(target->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file >= 0)
         (void)close(file);
     int code = sqlite3_open_v2(target->path, &s->handle,
