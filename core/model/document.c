@@ -6,9 +6,7 @@
 #include "core/model/document_parts.h"
 #include "core/model/hint.h"
 
-#define API_VERSION "carillon/v1"
 #define ARENA_MAX ((size_t)64 << 20) /* what the model of the largest document (LIMIT_DOCUMENT) can need */
-#define LABEL_KEY_MAX LIMIT_NAME
 
 /* A calendar's spec holds no metadata of its own, so every document carries a place for it. */
 struct document_box {
@@ -162,9 +160,9 @@ static void document_read(struct reader *reader, struct document_box *box, struc
         return;
     bool file = fallback == DOCUMENT_KINDS;
     if (file && !top.version)
-        read_fault(reader, PLACE_MEMBER(NULL, "apiVersion"), "is missing; write apiVersion: " API_VERSION);
-    if (top.version && strcmp(top.version, API_VERSION) != 0)
-        read_fault(reader, PLACE_MEMBER(NULL, "apiVersion"), "\"%.40s\" is not known here; write " API_VERSION,
+        read_fault(reader, PLACE_MEMBER(NULL, "apiVersion"), "is missing; write apiVersion: " DOCUMENT_VERSION);
+    if (top.version && strcmp(top.version, DOCUMENT_VERSION) != 0)
+        read_fault(reader, PLACE_MEMBER(NULL, "apiVersion"), "\"%.40s\" is not known here; write " DOCUMENT_VERSION,
                    top.version);
     if (!kind_read(reader, &top, fallback, &box->document.kind))
         return;
@@ -215,39 +213,8 @@ void document_free(struct document *document)
     free(document);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------
- */
-
-static void write_member(struct str *ret, const char *name, const char *value)
-{
-    if (!value)
-        return;
-    if (ret->length && str_text(ret)[ret->length - 1] != '{')
-        str_add_char(ret, ',');
-    str_add_json(ret, name);
-    str_add_char(ret, ':');
-    str_add_json(ret, value);
-}
-
-static void write_metadata(const struct metadata *meta, struct str *ret)
-{
-    str_add(ret, ",\"metadata\":{");
-    write_member(ret, "project", meta->project);
-    write_member(ret, "name", meta->name);
-    write_member(ret, "display_name", meta->display_name);
-    write_member(ret, "description", meta->description);
-    write_member(ret, "owner", meta->owner);
-    if (meta->label_count) {
-        str_add(ret, ",\"labels\":{");
-        for (size_t i = 0; i < meta->label_count; i++)
-            write_member(ret, meta->labels[i].name, meta->labels[i].value);
-        str_add_char(ret, '}');
-    }
-    str_add_char(ret, '}');
-}
-
 /* The metadata of a document that is only read. */
-static const struct metadata *metadata_of(const struct document *document)
+const struct metadata *document_metadata_of(const struct document *document)
 {
     switch (document->kind) {
     case DOCUMENT_PROJECT:
@@ -261,14 +228,4 @@ static const struct metadata *metadata_of(const struct document *document)
         break;
     }
     return &((const struct document_box *)document)->meta;
-}
-
-void document_write(const struct document *document, struct str *ret)
-{
-    str_add(ret, "{\"apiVersion\":\"" API_VERSION "\",\"kind\":");
-    str_add_json(ret, document_kind_text(document->kind));
-    write_metadata(metadata_of(document), ret);
-    str_add(ret, ",\"spec\":");
-    str_add(ret, document->spec_json);
-    str_add_char(ret, '}');
 }

@@ -39,5 +39,8 @@ bool document_kind_parse(const char *text, enum document_kind *ret);
 
 /* Full form with apiVersion, kind, metadata, spec. */
 void document_write(const struct document *document, struct str *ret);
+/* The same with every default written out, blocks of the graph as plain steps, names and units in one spelling:
+ * `carillon job --effective`. Parsed again it gives the same model. */
+void document_write_effective(const struct document *document, struct str *ret);
 
 #endif

@@ -3,7 +3,11 @@
 #ifndef CARILLON_CORE_MODEL_DOCUMENT_PARTS_H
 #define CARILLON_CORE_MODEL_DOCUMENT_PARTS_H
 
+#include "core/model/document.h"
 #include "core/model/read.h"
+
+#define DOCUMENT_VERSION "carillon/v1"
+const struct metadata *document_metadata_of(const struct document *document);
 
 void project_read(struct reader *reader, const struct place *place, struct slice value, struct project_spec *ret);
 void application_read(struct reader *reader, const struct place *place, struct slice value,

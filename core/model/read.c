@@ -334,11 +334,19 @@ void read_span(struct reader *reader, const struct place *place, struct slice va
 void read_instant(struct reader *reader, const struct place *place, struct slice value, void *target,
                   const struct field *field)
 {
+    static const struct civil_time first = {.date = {1, 1, 1}}, last = {.date = {9999, 12, 31}};
     struct error err = {.code = STATUS_OK};
+    instant at;
     const char *text = take_text(reader, place, value);
     (void)field;
-    if (text && rfc3339_parse(text, target, &err))
+    if (!text)
+        return;
+    if (rfc3339_parse(text, &at, &err))
         read_fault(reader, place, "%s", err.text);
+    else if (at.ms < civil_to_instant(first).ms || at.ms >= civil_to_instant(last).ms)
+        read_fault(reader, place, "\"%.40s\" is out of range; the years 1 to 9999 are allowed", text);
+    else
+        *(instant *)target = at;
 }
 
 void read_choice(struct reader *reader, const struct place *place, struct slice value, void *target,

@@ -20,6 +20,26 @@ static struct document *parse(const char *json, enum document_kind kind, struct 
     return document_parse(json, strlen(json), kind, faults);
 }
 
+/* With every default written out it must give the same model: the same text when that is done again. */
+static void check_effective(const struct document *d)
+{
+    struct faults faults;
+    struct str once, twice;
+    str_init(&once, LIMIT_DOCUMENT);
+    str_init(&twice, LIMIT_DOCUMENT);
+    document_write_effective(d, &once);
+    struct document *again = parse(str_text(&once), DOCUMENT_KINDS, &faults);
+    for (size_t i = 0; i < faults.count; i++)
+        print_error("effective %s: %s\n", faults.items[i].path, faults.items[i].text);
+    assert_non_null(again);
+    document_write_effective(again, &twice);
+    assert_string_equal(str_text(&once), str_text(&twice));
+    document_free(again);
+    faults_release(&faults);
+    str_release(&once);
+    str_release(&twice);
+}
+
 /* Parses what must be right. */
 static struct document *good(const char *json, enum document_kind kind)
 {
@@ -30,6 +50,8 @@ static struct document *good(const char *json, enum document_kind kind)
     assert_int_equal(faults.errors, 0);
     assert_non_null(d);
     faults_release(&faults);
+    if (document_metadata(d)->name[0])
+        check_effective(d);
     return d;
 }
 
@@ -567,6 +589,34 @@ static void round_trip(void **state)
     }
 }
 
+/* Defaults are told; blocks, SIA's names and units come in one spelling. */
+static void effective(void **state)
+{
+    (void)state;
+    struct str text;
+    str_init(&text, LIMIT_DOCUMENT);
+    struct document *d = good(
+        "{\"metadata\":{\"name\":\"j\"},\"spec\":{\"triggers\":[{\"cron\":\"0 2 * * *\",\"quiet\":\"22:00-24:00\"}],"
+        "\"graph\":[{\"serial\":[{\"step\":\"a\",\"url\":\"http://h/\"},{\"step\":\"b\",\"task\":\"x:/y\","
+        "\"on_failure\":\"MULTI_CALLS\",\"timeout\":\"90s\"}]}]}}",
+        DOCUMENT_JOB);
+    document_write_effective(d, &text);
+    assert_string_equal(
+        str_text(&text),
+        "{\"apiVersion\":\"carillon/v1\",\"kind\":\"Job\",\"metadata\":{\"project\":\"default\",\"name\":\"j\"},\"spec\":{"
+        "\"triggers\":[{\"name\":\"default\",\"cron\":\"0 2 * * *\",\"dialect\":\"auto\",\"dst\":{\"gap\":\"auto\",\"overlap\":"
+        "\"auto\"},\"max_fires\":0,\"quiet\":[\"22:00:00-24:00:00\"],\"jitter\":\"0s\",\"priority\":5,\"misfire\":\"latest\","
+        "\"misfire_max\":100,\"max_age\":\"12h\",\"paused\":false}],\"overlap\":\"wait\",\"max_parallel\":16,\"timeout\":\"1d\","
+        "\"max_consecutive_failures\":0,\"max_in_flight\":64,\"capture\":\"head\",\"graph\":[{\"step\":\"a\",\"kind\":\"http\","
+        "\"url\":\"http://h/\",\"method\":\"POST\",\"timeout\":\"1h\",\"connect_timeout\":\"5s\",\"wait_timeout\":\"10m\","
+        "\"repeat\":\"same_instance\",\"success_when\":\"auto\",\"on_failure\":\"stop\",\"on_exhausted\":\"stop\"},"
+        "{\"step\":\"b\",\"kind\":\"http\",\"after\":[{\"step\":\"a\",\"on\":\"success\"}],\"join\":\"all\",\"cancel_rest\":false,"
+        "\"task\":\"x:/y\",\"routing\":\"round_robin\",\"timeout\":\"1m30s\",\"on_failure\":\"retry\",\"retry\":{\"max\":3,\"delay\":"
+        "\"5s\",\"backoff\":\"fixed\",\"max_delay\":\"10m\",\"jitter\":0.000000,\"max_elapsed\":\"0s\"},\"on_exhausted\":\"stop\"}]}}");
+    document_free(d);
+    str_release(&text);
+}
+
 static void limits(void **state)
 {
     (void)state;
@@ -603,7 +653,7 @@ int main(void)
         cmocka_unit_test(frame_faults),    cmocka_unit_test(job_defaults), cmocka_unit_test(all_faults_at_once),
         cmocka_unit_test(trigger_members), cmocka_unit_test(edges),        cmocka_unit_test(blocks),
         cmocka_unit_test(step_calls),      cmocka_unit_test(other_kinds),  cmocka_unit_test(round_trip),
-        cmocka_unit_test(limits),
+        cmocka_unit_test(limits),          cmocka_unit_test(effective),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
