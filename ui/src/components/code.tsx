@@ -3,12 +3,12 @@ import { useTranslation } from 'react-i18next';
 import { Button } from './basics';
 
 /** Text as it is, to read and to copy. Focusable, so that it scrolls by keyboard. */
-export function Code({ text, label, limit, note }: { text: string; label: string; limit?: number; note?: string }) {
+export function Code({ text, label, limit, note, tall = false }: { text: string; label: string; limit?: number; note?: string; tall?: boolean }) {
   const { t } = useTranslation();
   const [all, setAll] = useState(false);
   const cut = limit !== undefined && !all && text.length > limit;
   return (
-    <div className="code">
+    <div className={tall ? 'code tall' : 'code'}>
       <CopyButton text={text} />
       <pre tabIndex={0} role="region" aria-label={label}>
         {cut ? `${text.slice(0, limit)}…` : text}

@@ -9,7 +9,7 @@ export function DefinitionTab({ project, job, text }: { project: string; job: st
   const { t } = useTranslation();
   return (
     <Card title={t('definition.title')} actions={<Link href={paths.editJob(project, job)}>{t('action.edit')}</Link>}>
-      <Code text={formatJson(text, ['status'])} label={t('definition.title')} />
+      <Code text={formatJson(text, ['status'])} label={t('definition.title')} tall />
       <p className="hint">
         {t('definition.export')} <code className="break">carillon export {project}/{job} &gt; {job}.json</code>
       </p>
