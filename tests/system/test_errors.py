@@ -77,10 +77,10 @@ def test_bad_document_lists_every_fault(standalone):
         "overlap": "maybe", "unknown_member": 1}}, ok=False)
     assert answer.status_code == 400
     error = answer.json()["error"]
-    paths = " ".join(d["path"] for d in error["details"])
+    paths = " ".join(d["path"] + " " + d["message"] for d in error["details"])
     assert error["code"] == "SCHEDULING_VALIDATION_001"
     for path in ("spec.triggers[1]", "spec.triggers[2]", "spec.graph[0]", "spec.graph[1].after[0]", "spec.graph[2]", "spec.overlap",
-                 "spec.unknown_member"):
+                 "unknown_member"):
         assert path in paths, (path, error["details"])
     assert standalone.api.get("/projects/default/jobs")["total"] == 0
 
@@ -120,3 +120,17 @@ def test_idle_is_small(standalone):
         rss = next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
     if "asan" not in BINARY and "tsan" not in BINARY:
         assert rss < 30 * 1024, f"{rss} KiB resident"
+
+
+def test_another_program_on_the_database_loses_nothing(tmp_path, executor):
+    """The command line opens the database beside the running server: the write-ahead log must outlive that."""
+    server = Standalone(tmp_path / "data").start()
+    assert carillon("admin", "create-token", "--data", str(server.folder)).returncode == 0
+    server.api.job("kept", [{"step": "a", "url": f"http://{executor.address}/kept"}])
+    run = server.api.enqueue("kept")
+    assert server.api.ended(run)["state"] == "succeeded"
+    assert os.path.exists(server.folder / "carillon.db-wal")
+    server.kill()
+    server.start()
+    assert server.api.run(run)["state"] == "succeeded"
+    server.stop()

@@ -13,7 +13,7 @@ def app(api, *addresses, name="app", tasks=()):
 
 def test_graph_in_order_with_results(standalone, executor):
     executor.behave["/extract"] = lambda c: {"status": "success", "result": {"rows": 12345678901234567890, "text": PLANES}}
-    executor.behave["/load"] = lambda c: {"any": "object", "rate": 1.50}
+    executor.behave["/load"] = lambda c: b'{"any": "object", "rate": 1.50}'
     api = standalone.api
     app(api, executor.address, tasks=[{"name": n, "path": f"/{n}"} for n in ("extract", "post", "report")])
     api.job("close", [
@@ -24,7 +24,9 @@ def test_graph_in_order_with_results(standalone, executor):
                     "given": "${params.given}"}},
         {"step": "report", "task": "app/report", "after": ["post"]},
     ])
-    run = api.enqueue("close", params={"given": {"b": 1, "a": [9007199254740993]}}, scheduled_at="2026-11-30T23:30:00Z")
+    item = api.post("/projects/default/jobs:enqueue",
+                    '{"names":["close"],"scheduled_at":"2026-11-30T23:30:00Z","params":{"given":{"b":1,"a":[9007199254740993]}}}')["items"][0]
+    run = item["result"]["run"]
     detail = api.ended(run)
     assert detail["state"] == "succeeded", detail
     order = [c["path"] for c in executor.calls]
