@@ -7,6 +7,8 @@
 
 #include "scheduler/parts.h"
 
+#define GONE_AFTER (10 * SPAN_SECOND) /* the replica has everything, and the job has not come: it is deleted */
+
 static struct request_seen *find(struct scheduler *s, int64_t id)
 {
     struct request_seen *seen = NULL;
@@ -93,9 +95,21 @@ static void run_request(struct scheduler *s, struct job *job, const struct reque
         driver_fire(s, run, reason == NULL, bundle);
 }
 
-/* false: not now, it stays open. */
+/* Is the run still a wish of its own, or on its way to us? */
+static bool may_come(struct scheduler *s, int64_t run, const struct request_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].id == run)
+            return true;
+    for (size_t i = 0; i < s->dead.count; i++)
+        if (s->dead.items[i].phase != DEAD_DONE && s->dead.items[i].phase != DEAD_SUSPECT)
+            return true;
+    return false;
+}
+
+/* A cancel comes to whoever drives the run, which need not be the slot's owner. false: not now, it stays open. */
 static bool cancel_request(struct scheduler *s, const struct job *job, const struct request_row *request,
-                           struct bundle *bundle)
+                           const struct request_row *rows, size_t n, struct bundle *bundle)
 {
     struct open_run *run = driver_find(s, request->run);
     if (run && !run->ended) {
@@ -106,6 +120,8 @@ static bool cancel_request(struct scheduler *s, const struct job *job, const str
     for (size_t i = 0; job && i < job->foreign.count; i++)
         if (job->foreign.items[i].id == request->run)
             return false; /* another boot drives it; asked again until it has ended or is ours */
+    if (may_come(s, request->run, rows, n))
+        return false;
     bundle_request(bundle, request->id, "not_open");
     return true;
 }
@@ -115,12 +131,12 @@ static bool carry_out(struct scheduler *s, const struct request_row *request, st
     struct job *job = job_find(s, request->job);
     if (!slot_ruled(s, request->slot))
         return false;
-    if (request->kind == REQUEST_CANCEL)
-        return cancel_request(s, job, request, bundle);
-    if (!job || !job->loaded) {
-        /* The job may be on its way through the feed; when the replica has seen everything, it is gone. */
-        return false;
+    if (!job && instant_sub(s->now.wall, request->created_at) > GONE_AFTER && s->feed_seq == s->feed_seen) {
+        bundle_request(bundle, request->id, "not_found");
+        return true;
     }
+    if (!job || !job->loaded)
+        return false; /* on its way through the feed */
     if (job->deleted) {
         bundle_request(bundle, request->id, "not_found");
         return true;
@@ -143,26 +159,35 @@ static bool carry_out(struct scheduler *s, const struct request_row *request, st
                            ? "resumed"
                            : "unchanged");
         return true;
-    case REQUEST_CANCEL:
+    case REQUEST_CANCEL: /* in the second round */
     case REQUEST_KINDS:
     default:
         return false;
     }
 }
 
+static void remember(struct scheduler *s, int64_t id)
+{
+    struct request_seen *entry = mem_new(struct request_seen);
+    entry->id = id;
+    HASH_ADD(hh, s->requests, id, sizeof entry->id, entry);
+}
+
+/* Cancels last: what they mean to cancel may stand in the same list. */
 void requests_take(struct scheduler *s, const struct request_row *rows, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (find(s, rows[i].id) || !batcher_open(s) || !clock_may_act(s))
-            continue;
-        struct bundle *bundle = bundle_new(s);
-        if (!carry_out(s, &rows[i], bundle)) {
-            bundle_free(s, bundle);
-            continue;
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < n; i++) {
+            bool cancel = rows[i].kind == REQUEST_CANCEL;
+            if (cancel != (round == 1) || find(s, rows[i].id) || !batcher_open(s) || !clock_may_act(s))
+                continue;
+            struct bundle *bundle = bundle_new(s);
+            if (cancel ? !cancel_request(s, job_find(s, rows[i].job), &rows[i], rows, n, bundle)
+                       : !carry_out(s, &rows[i], bundle)) {
+                bundle_free(s, bundle);
+                continue;
+            }
+            remember(s, rows[i].id);
+            bundle_put(s, bundle, false);
         }
-        struct request_seen *seen = mem_new(struct request_seen);
-        seen->id = rows[i].id;
-        HASH_ADD(hh, s->requests, id, sizeof seen->id, seen);
-        bundle_put(s, bundle, false);
-    }
 }
