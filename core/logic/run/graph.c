@@ -122,9 +122,10 @@ static void check_cycles(const struct job_spec *job, struct faults *faults)
             continue;
         struct str text;
         str_init(&text, FAULT_TEXT_MAX - 64);
-        for (size_t k = walk.depth; k-- > entry;)
+        str_addf(&text, "%s → ", job->steps[walk.path[entry]].name);
+        for (size_t k = walk.depth; k-- > entry + 1;)
             str_addf(&text, "%s → ", job->steps[walk.path[k]].name);
-        str_add(&text, job->steps[walk.path[walk.depth - 1]].name);
+        str_add(&text, job->steps[walk.path[entry]].name);
         faults_add(faults, "spec.graph", "the steps wait for each other in a circle: %s%s", str_text(&text),
                    text.failed ? "…" : "");
         str_release(&text);
