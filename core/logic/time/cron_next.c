@@ -8,6 +8,8 @@
 #define SECOND_MIN INT64_C(-62135596800) /* year 1 */
 #define SECOND_MAX INT64_C(221845392000) /* year 9000; a search of 400 years stays within four digits */
 
+#define OVERLAP_MAX (3 * INT64_C(86400)) /* longer than the clocks can ever go back: two offsets of 26 hours */
+
 struct policy {
     bool shift;       /* a time in a gap fires at the gap's end */
     bool first, last; /* of an overlap only that pass fires */
@@ -94,18 +96,16 @@ static int64_t search_next(const struct cron_expression *e, struct search *searc
 static int64_t expression_next(const struct cron_expression *e, const struct zone *zone, struct policy policy,
                                int64_t after)
 {
-    struct search search = {INT64_MAX, INT64_MAX};
+    struct search search = {WALL_NONE, WALL_NONE}; /* nothing known yet */
     int64_t t = after + 1;
     for (struct window w = window_at(zone, policy, t);; w = window_at(zone, policy, t)) {
         if (t == w.segment.from && gap_fires(e, &w))
             return t;
         int64_t from = greater(local_of(t, w.segment.offset), w.low);
-        int64_t found = search.from == INT64_MAX ? wall_next(e, from, WALL_NONE) : search_next(e, &search, from);
-        if (search.from == INT64_MAX)
-            search = (struct search){from, found};
+        int64_t found = search_next(e, &search, from);
         if (found < w.high)
             return found - w.segment.offset;
-        if (w.segment.until == SEGMENT_LAST || (found == WALL_NONE && from > search.from + 3 * 86400))
+        if (w.segment.until == SEGMENT_LAST || (found == WALL_NONE && from > search.from + OVERLAP_MAX))
             return WALL_NONE;
         t = w.segment.until;
     }

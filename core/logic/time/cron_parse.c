@@ -80,7 +80,7 @@ static enum status fail(const struct parser *p, const char *reason)
 
 static char upper(char c)
 {
-    return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+    return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
 }
 
 static bool is_letter(char c)
@@ -103,7 +103,7 @@ static bool take(struct parser *p, char c)
 
 static char peek(const struct parser *p, size_t ahead)
 {
-    return (size_t)(p->end - p->at) > ahead ? upper(p->at[ahead]) : '\0';
+    return (char)((size_t)(p->end - p->at) > ahead ? upper(p->at[ahead]) : '\0');
 }
 
 static int weekday_low(const struct parser *p)
@@ -156,6 +156,7 @@ static enum status take_value(struct parser *p, int *ret)
 {
     const char *begin = p->at;
     char reason[96];
+    *ret = 0;
     if (is_letter(peek(p, 0)))
         return take_name(p, ret);
     enum status status = take_digits(p, ret);
@@ -378,7 +379,7 @@ static enum status take_special_weekday(struct parser *p, bool *ret_taken)
         p->expression->weekdays |= 1U << 6;
         return expect_end(p);
     }
-    int first, second;
+    int first = 0, second;
     enum status status = take_value(p, &first);
     if (status != STATUS_OK)
         return status;

@@ -2,6 +2,7 @@
 
 #include "core/logic/time/cron.h"
 
+/* One question of a command line, with all its options. NOLINTNEXTLINE(readability-function-size) */
 enum status cron_preview(const char *expr, enum cron_dialect dialect, const struct zone *zone, enum dst_gap gap,
                          enum dst_overlap overlap, instant from, size_t count, instant *ret, size_t *ret_count,
                          struct faults *warnings, struct error *err)

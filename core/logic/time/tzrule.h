@@ -9,7 +9,7 @@
 #include "core/base/status.h"
 
 #define TZ_NAME_SIZE 16
-#define TZ_OFFSET_MAX (26 * 3600) /* seconds; no offset of a zone goes beyond it */
+#define TZ_OFFSET_MAX (INT64_C(26) * 3600) /* seconds; no offset of a zone goes beyond it */
 
 struct tz_date {
     enum { TZ_JULIAN, TZ_DAY, TZ_WEEK } kind; /* Jn (no 29 February), n (with it), Mm.w.d */
