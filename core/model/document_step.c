@@ -199,6 +199,7 @@ void step_parse(struct reader *reader, const struct place *place, struct slice v
     struct step_members m = {.members = call_unset(), .inherited = ret->inherited};
     uint64_t seen = read_object(reader, place, value, step_fields, STEP_FIELDS, &m);
     m.place = place_keep(reader, place);
+    m.spec.call = call_unset().call;
     if (json_type_of(value) == JSON_OBJECT && m.place) {
         if (!has(seen, MEMBER_STEP))
             read_fault(reader, PLACE_MEMBER(place, "step"), "is missing; every step has a name");

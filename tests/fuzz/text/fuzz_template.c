@@ -1,22 +1,13 @@
 /* Templates from outside, over results from outside: rendering ends, and a rendered JSON template is JSON. The input is
  * "template NUL result NUL params". */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/jsonscan.h"
 #include "core/logic/text/template.h"
 #include "core/model/limits.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static struct template_step step = {.name = "a", .state = "succeeded", .known = true};
-
-static void must(bool truth)
-{
-    if (!truth)
-        abort();
-}
 
 static const struct template_step *find(void *context, const char *name)
 {
@@ -26,7 +17,7 @@ static const struct template_step *find(void *context, const char *name)
 
 static void check_status(enum status status, const struct error *err)
 {
-    must(!status || ((status == STATUS_INVALID || status == STATUS_TOO_BIG) && err->text[0]));
+    fuzz_check(!status || ((status == STATUS_INVALID || status == STATUS_TOO_BIG) && err->text[0]));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -37,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 16384)
         return 0;
     char *text = malloc(size + 3);
-    must(text);
+    fuzz_check(text);
     memcpy(text, data, size);
     memset(text + size, 0, 3);
     const char *result = text + strlen(text) + 1, *params = result + strlen(result) + 1;
@@ -70,12 +61,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum status status = template_render_json(text, &context, &ret, &err);
     check_status(status, &err);
     if (!status) /* results nest below the template, so it may be deeper than either */
-        must(!json_check(str_text(&ret), ret.length, 2 * LIMIT_JSON_DEPTH + 2, NULL));
+        fuzz_check(!json_check(str_text(&ret), ret.length, 2 * LIMIT_JSON_DEPTH + 2, NULL));
     str_add_json(&json, text); /* the same as one string */
     str_clear(&ret);
     status = template_render_json(str_text(&json), &context, &ret, &err);
     if (!status)
-        must(!json_check(str_text(&ret), ret.length, 2 * LIMIT_JSON_DEPTH + 2, NULL));
+        fuzz_check(!json_check(str_text(&ret), ret.length, 2 * LIMIT_JSON_DEPTH + 2, NULL));
     str_release(&ret);
     str_release(&json);
     free(text);
