@@ -103,18 +103,62 @@ void kit_sql(const char *sql)
 /* ---- places ---------------------------------------------------------------------------------------------------------
  */
 
-const char *kit_place(void)
+/* Creating a database with its partitions takes a second; emptying one takes none. Seeding then begins anew. */
+static void empty_database(void)
+{
+    MYSQL *handle = raw_mysql(database);
+    assert_int_equal(mysql_query(handle,
+                                 "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() "
+                                 "AND table_name <> 'schema_version'"),
+                     0);
+    MYSQL_RES *result = mysql_store_result(handle);
+    MYSQL_ROW row;
+    while ((row = mysql_fetch_row(result))) {
+        char sql[128];
+        (void)snprintf(sql, sizeof sql, "DELETE FROM `%s`", row[0]);
+        assert_int_equal(mysql_query(handle, sql), 0);
+    }
+    mysql_free_result(result);
+    mysql_close(handle);
+}
+
+static void drop_database(void)
+{
+    char sql[128];
+    if (!*database)
+        return;
+    (void)snprintf(sql, sizeof sql, "DROP DATABASE %s", database);
+    (void)raw_mysql_query(NULL, sql);
+    *database = '\0';
+}
+
+static const char *new_database(void)
 {
     static unsigned count;
     char sql[128];
-    count++;
-    if (mysql_backend) {
-        (void)snprintf(database, sizeof database, "carillon_test_%d_%u", (int)getpid(), count);
-        (void)snprintf(sql, sizeof sql, "CREATE DATABASE %s", database);
-        (void)raw_mysql_query(NULL, sql);
-        (void)snprintf(place, sizeof place, "%s/%s", server, database);
+    if (!count)
+        (void)atexit(drop_database);
+    drop_database();
+    (void)snprintf(database, sizeof database, "carillon_test_%d_%u", (int)getpid(), ++count);
+    (void)snprintf(sql, sizeof sql, "CREATE DATABASE %s", database);
+    (void)raw_mysql_query(NULL, sql);
+    (void)snprintf(place, sizeof place, "%s/%s", server, database);
+    return place;
+}
+
+const char *kit_place(void)
+{
+    if (mysql_backend && *database) {
+        empty_database();
         return place;
     }
+    return kit_new_place();
+}
+
+const char *kit_new_place(void)
+{
+    if (mysql_backend)
+        return new_database();
     (void)snprintf(folder, sizeof folder, "/tmp/carillon_store_XXXXXX");
     assert_non_null(mkdtemp(folder));
     (void)snprintf(place, sizeof place, "sqlite:%s/carillon.db", folder);
@@ -124,17 +168,13 @@ const char *kit_place(void)
 void kit_forget(void)
 {
     char text[600];
-    if (mysql_backend) {
-        (void)snprintf(text, sizeof text, "DROP DATABASE %s", database);
-        (void)raw_mysql_query(NULL, text);
-        return;
-    }
     static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && !mysql_backend; i++) {
         (void)snprintf(text, sizeof text, "%s%s", place + strlen("sqlite:"), ends[i]);
         (void)unlink(text);
     }
-    (void)rmdir(folder);
+    if (!mysql_backend)
+        (void)rmdir(folder);
 }
 
 enum status kit_open_options(struct store_options options, struct store **ret, struct error *err)

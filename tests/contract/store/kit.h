@@ -3,7 +3,8 @@
 #ifndef CARILLON_TESTS_CONTRACT_STORE_KIT_H
 #define CARILLON_TESTS_CONTRACT_STORE_KIT_H
 
-/* clang-format off: cmocka.h needs what stands before it */
+/* cmocka.h needs what stands before it. */
+/* clang-format off */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,8 +23,9 @@
 /* Reads the backend from the program's arguments; ends the program with 77 where it cannot be tested here. */
 void kit_begin(int argc, char **argv);
 bool kit_mysql(void);
-/* URL of a new, empty place: a folder, a database. kit_forget removes it. */
+/* URL of an empty place: a folder, a database. kit_forget removes it. New: without a schema, too. */
 const char *kit_place(void);
+const char *kit_new_place(void);
 void kit_forget(void);
 struct store *kit_open(void); /* at the present place */
 enum status kit_open_status(struct store **ret, struct error *err);
