@@ -11,8 +11,8 @@ struct member {
     struct document *document;
     char *pieces; /* text of a job that does not parse; owned */
     struct put_result result;
-    char *status; /* JSON text for the answer; owned */
-    bool written;
+    char *status;         /* of a job, as JSON text; owned */
+    char *changes, *diff; /* of a dry run; owned */
 };
 
 struct set {
@@ -105,31 +105,63 @@ static bool check_set(struct call *call, struct set *set, struct slice documents
     return true;
 }
 
-/* The job's status after the write, or the difference of a dry run. */
-static void describe(struct call *call, struct set *set, struct member *member, const struct put_options *options)
+static char *full_form(const struct document *document)
+{
+    struct str text;
+    str_init(&text, 2 * LIMIT_DOCUMENT);
+    document_write(document, &text);
+    return str_take(&text);
+}
+
+/* Status of a job: as stored, or (dry run) as it would be. */
+static void describe_job(struct call *call, struct set *set, struct member *member, bool dry_run, const char *json)
 {
     const struct document *document = member->document;
-    struct str text, full;
-    struct out out = out_to(&text);
+    struct definition_row row = {.kind = DOCUMENT_JOB,
+                                 .project = document_project(document),
+                                 .name = document_name(document),
+                                 .slot = -1,
+                                 .created_at = INSTANT_NONE,
+                                 .first_created_at = INSTANT_NONE};
     struct store_op op;
     struct problem ignored = {0};
+    struct job_view view;
+    struct str text;
+    struct out out = out_to(&text);
+    bool stored = definition_fetch(call, DOCUMENT_JOB, row.project, row.name, &op, &ignored);
+    if (stored)
+        row = op.list.rows[0];
+    if (dry_run || !stored)
+        row.json = json;
     str_init(&text, 4 * LIMIT_DOCUMENT);
-    if (options->dry_run) {
-        str_init(&full, 2 * LIMIT_DOCUMENT);
-        document_write(document, &full);
-        document_diff(member->result.before, str_text(&full), &text);
-        str_release(&full);
-    } else if (document->kind == DOCUMENT_JOB && definition_fetch(call, DOCUMENT_JOB, document_project(document),
-                                                                  document_name(document), &op, &ignored)) {
-        struct job_view view;
-        if (job_view_open(&set->catalog, &op.list.rows[0], &view)) {
-            job_view_write(call, &view, &out);
-            job_view_release(&view);
-        }
-        store_op_release(&op);
+    if (job_view_open(&set->catalog, &row, &view)) {
+        job_view_write(call, &view, &out);
+        job_view_release(&view);
+        member->status = str_take(&text);
     }
-    member->status = text.length ? str_take(&text) : NULL;
     str_release(&text);
+    if (stored)
+        store_op_release(&op);
+}
+
+/* What the answer tells of a document after the write, or of a dry run. */
+static void describe(struct call *call, struct set *set, struct member *member, const struct put_options *options)
+{
+    struct str text;
+    char *json = full_form(member->document);
+    if (!json)
+        return;
+    if (member->document->kind == DOCUMENT_JOB)
+        describe_job(call, set, member, options->dry_run, json);
+    if (options->dry_run) {
+        str_init(&text, 4 * LIMIT_DOCUMENT);
+        document_changes(member->result.before, json, &text);
+        member->changes = str_take(&text);
+        document_diff(member->result.before, json, &text);
+        member->diff = str_take(&text);
+        str_release(&text);
+    }
+    free(json);
 }
 
 static bool write_set(struct call *call, struct set *set, const struct put_options *options)
@@ -142,10 +174,55 @@ static bool write_set(struct call *call, struct set *set, const struct put_optio
                 continue;
             if (!definition_store(call, member->document, options, &member->result, &call->problem))
                 return false;
-            member->written = true;
             describe(call, set, member, options);
         }
     return true;
+}
+
+/* Warnings of one document, their paths within it. */
+static void write_warnings(const struct set *set, size_t index, struct out *out)
+{
+    char prefix[40];
+    size_t length = (size_t)snprintf(prefix, sizeof prefix, "documents[%zu].", index);
+    out_open(out, "warnings", '[');
+    for (size_t i = 0; i < set->details.count; i++) {
+        const struct detail *detail = &set->details.items[i];
+        if (!detail->warning || strncmp(detail->path, prefix, length) != 0)
+            continue;
+        out_open(out, NULL, '{');
+        out_text(out, "path", detail->path + length);
+        out_text(out, "code", "WARNING");
+        out_text(out, "message", detail->text);
+        out_close(out, '}');
+    }
+    out_close(out, ']');
+}
+
+static void write_member(struct call *call, const struct set *set, size_t index, bool dry_run, struct out *out)
+{
+    const struct member *member = &set->members[index];
+    const char *project = document_project(member->document), *name = document_name(member->document);
+    out_open(out, NULL, '{');
+    out_text(out, "key", *project ? call_printf(call, "%s/%s", project, name) : name);
+    out_text(out, "kind", document_kind_text(member->document->kind));
+    out_bool(out, "ok", true);
+    out_open(out, "result", '{');
+    out_bool(out, "created", member->result.created);
+    out_bool(out, "unchanged", member->result.unchanged);
+    out_int(out, "version", member->result.version);
+    if (dry_run) {
+        out_json(out, "changes", member->changes);
+        out_json(out, "diff", member->diff);
+    }
+    if (member->status) {
+        struct slice triggers = json_member(slice_of(member->status, strlen(member->status)), "triggers");
+        out_key(out, "triggers");
+        str_add_bytes(out->to, triggers.bytes, triggers.length);
+        out_json(out, "status", member->status);
+    }
+    write_warnings(set, index, out);
+    out_close(out, '}');
+    out_close(out, '}');
 }
 
 static void write_answer(struct call *call, const struct set *set, const struct put_options *options)
@@ -153,21 +230,8 @@ static void write_answer(struct call *call, const struct set *set, const struct 
     struct out out = out_to(call_body(call));
     out_open(&out, NULL, '{');
     out_open(&out, "items", '[');
-    for (size_t i = 0; i < set->count; i++) {
-        const struct member *member = &set->members[i];
-        const char *project = document_project(member->document), *name = document_name(member->document);
-        out_open(&out, NULL, '{');
-        out_text(&out, "key", *project ? call_printf(call, "%s/%s", project, name) : name);
-        out_text(&out, "kind", document_kind_text(member->document->kind));
-        out_bool(&out, "ok", true);
-        out_open(&out, "result", '{');
-        out_bool(&out, "created", member->result.created);
-        out_bool(&out, "unchanged", member->result.unchanged);
-        out_int(&out, "version", member->result.version);
-        out_json(&out, options->dry_run ? "diff" : "status", member->status);
-        out_close(&out, '}');
-        out_close(&out, '}');
-    }
+    for (size_t i = 0; i < set->count; i++)
+        write_member(call, set, i, options->dry_run, &out);
     out_close(&out, ']');
     out_bool(&out, "dry_run", options->dry_run);
     out_key(&out, "warnings");
@@ -183,7 +247,8 @@ void apply_documents(struct call *call)
     bool dry = false;
     if (!query_bool(call, "dry_run", &options.dry_run) || !input_object(call, &body) ||
         !input_member(&call->problem, body, "documents", JSON_ARRAY, &documents) ||
-        !input_bool(&call->problem, body, "dry_run", &dry))
+        !input_bool(&call->problem, body, "dry_run", &dry) ||
+        !input_text(call, &call->problem, body, "source", &call->source))
         return;
     options.dry_run = options.dry_run || dry;
     if (!documents.length) {
@@ -208,6 +273,8 @@ void apply_documents(struct call *call)
         put_result_release(&set.members[i].result);
         free(set.members[i].status);
         free(set.members[i].pieces);
+        free(set.members[i].changes);
+        free(set.members[i].diff);
     }
     free(set.members);
 }

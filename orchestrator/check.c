@@ -182,7 +182,6 @@ static void check_values(struct job_check *c, size_t step, const char *member, c
 static void check_templates(struct job_check *c, size_t index)
 {
     const struct step_spec *step = &c->job->steps[index];
-    char member[40];
     set_path(c, index, "url");
     check_text(c, step->call.url);
     set_path(c, index, "path");
@@ -190,19 +189,17 @@ static void check_templates(struct job_check *c, size_t index)
     check_values(c, index, "headers", step->call.headers, step->call.header_count);
     check_values(c, index, "query", step->call.query, step->call.query_count);
     if (step->routing == ROUTE_HASH) {
-        set_path(c, index, "instance");
+        set_path(c, index, "hash_key");
         check_text(c, step->instance);
     }
     if (step->params) {
         set_path(c, index, "params");
         check_json(c, slice_of(step->params, strlen(step->params)));
     }
+    set_path(c, index, "when");
     for (size_t i = 0; i < step->after_count; i++)
-        if (step->after[i].on == EDGE_EXPRESSION) {
-            (void)snprintf(member, sizeof member, "after[%zu].when", i);
-            set_path(c, index, member);
+        if (step->after[i].on == EDGE_EXPRESSION && (!i || step->after[i].when != step->after[i - 1].when))
             check_text(c, step->after[i].when);
-        }
 }
 
 static bool application_offers(const struct application_spec *application, const char *task)

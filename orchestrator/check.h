@@ -21,7 +21,10 @@ void document_check_pieces(struct catalog *catalog, struct slice body, const cha
 /* SHA-256 of the document in canonical form (sorted keys, without `paused`): equal documents are no new version. */
 void document_fingerprint(const char *json, char ret[65]);
 
-/* [{"path","op":"add"|"remove"|"replace","before","after"}]; before NULL = nothing was there. */
+/* The same for programs and for people:
+ * [{"path","op":"add"|"remove"|"replace","before","after"}] and ["~ path: before → after", …]. before NULL = nothing
+ * was there. */
+void document_changes(const char *before, const char *after, struct str *ret);
 void document_diff(const char *before, const char *after, struct str *ret);
 
 #endif

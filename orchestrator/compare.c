@@ -72,10 +72,49 @@ void document_fingerprint(const char *json, char ret[65])
 struct difference {
     struct out out;
     struct str path;
+    bool lines; /* for people */
 };
+
+#define SHOWN 200 /* bytes of a value in a line for people */
+
+static void add_shown(struct slice value, struct str *line)
+{
+    struct str text;
+    str_init(&text, 4 * LIMIT_DOCUMENT);
+    json_compact(value, &text);
+    size_t length = text.length;
+    if (length > SHOWN)
+        for (length = SHOWN; length && ((unsigned char)str_text(&text)[length] & 0xc0) == 0x80; length--)
+            ;
+    str_add_bytes(line, str_text(&text), length);
+    if (length < text.length)
+        str_add(line, "…");
+    str_release(&text);
+}
+
+static void tell_line(struct difference *d, char sign, struct slice before, struct slice after)
+{
+    struct str line;
+    str_init(&line, 4096);
+    str_addf(&line, "%c %.500s", sign, d->path.length ? str_text(&d->path) : "document");
+    if (before.length || after.length)
+        str_add(&line, ": ");
+    if (before.length)
+        add_shown(before, &line);
+    if (before.length && after.length)
+        str_add(&line, " → ");
+    if (after.length)
+        add_shown(after, &line);
+    out_text(&d->out, NULL, str_text(&line));
+    str_release(&line);
+}
 
 static void tell(struct difference *d, const char *op, struct slice before, struct slice after)
 {
+    if (d->lines) {
+        tell_line(d, *op == 'a' ? '+' : before.length && !after.length ? '-' : '~', before, after);
+        return;
+    }
     out_open(&d->out, NULL, '{');
     out_text(&d->out, "path", str_text(&d->path));
     out_text(&d->out, "op", op);
@@ -159,9 +198,9 @@ static void compare(struct difference *d, struct slice before, struct slice afte
     }
 }
 
-void document_diff(const char *before, const char *after, struct str *ret)
+static void write_difference(const char *before, const char *after, bool lines, struct str *ret)
 {
-    struct difference d = {.out = out_to(ret)};
+    struct difference d = {.out = out_to(ret), .lines = lines};
     str_init(&d.path, 64 << 10);
     out_open(&d.out, NULL, '[');
     if (before)
@@ -170,4 +209,14 @@ void document_diff(const char *before, const char *after, struct str *ret)
         tell(&d, "add", slice_of("", 0), slice_of(after, strlen(after)));
     out_close(&d.out, ']');
     str_release(&d.path);
+}
+
+void document_changes(const char *before, const char *after, struct str *ret)
+{
+    write_difference(before, after, false, ret);
+}
+
+void document_diff(const char *before, const char *after, struct str *ret)
+{
+    write_difference(before, after, true, ret);
 }

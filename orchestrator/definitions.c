@@ -132,6 +132,18 @@ bool definition_fetch(struct call *call, enum document_kind kind, const char *pr
     return false;
 }
 
+static bool same_document(const struct document *document, const char *stored)
+{
+    struct str text;
+    char one[HASH_HEX_SIZE], other[HASH_HEX_SIZE];
+    str_init(&text, 2 * LIMIT_DOCUMENT);
+    document_write(document, &text);
+    document_fingerprint(str_text(&text), one);
+    document_fingerprint(stored, other);
+    str_release(&text);
+    return !strcmp(one, other);
+}
+
 static bool look_before(struct call *call, const struct document *document, const struct put_options *options,
                         struct put_result *ret, struct problem *problem)
 {
@@ -147,16 +159,18 @@ static bool look_before(struct call *call, const struct document *document, cons
         *problem = missing;
         return false;
     }
+    ret->unchanged = ret->before && same_document(document, ret->before);
     bool stale = options->if_match && options->if_match != ret->version;
     if (stale || (options->create_only && !ret->created))
         return problem_set(problem, VERSION_CHANGED, "name", document_name(document), NULL);
     return true;
 }
 
+/* Where the document comes from: what the request says, when it is one that we know. */
 static const char *source_of(struct call *call)
 {
     static const char *const sources[] = {"file", "ui", "api", "imported"};
-    const char *text = http_header(call->request, "X-Carillon-Source");
+    const char *text = call->source ? call->source : http_header(call->request, "X-Carillon-Source");
     for (size_t i = 0; text && i < sizeof sources / sizeof *sources; i++)
         if (!strcmp(text, sources[i]))
             return sources[i];
@@ -291,6 +305,8 @@ static void write_answer(const struct put_answer *answer, struct out *out)
     out_bool(out, "unchanged", answer->result->unchanged);
     if (answer->options->dry_run) {
         out_bool(out, "dry_run", true);
+        out_key(out, "changes");
+        document_changes(answer->result->before, answer->after, out->to);
         out_key(out, "diff");
         document_diff(answer->result->before, answer->after, out->to);
     }
@@ -399,15 +415,40 @@ void definition_handle_put(struct call *call, enum document_kind kind, const cha
     catalog_release(&catalog);
 }
 
+/* ?effective=true: every default written out, beside the same status. */
+static void write_effective(struct catalog *catalog, const struct definition_row *row, struct out *out)
+{
+    struct faults faults;
+    struct str text;
+    faults_init(&faults);
+    str_init(&text, 4 * LIMIT_DOCUMENT);
+    struct document *document = document_parse(row->json, strlen(row->json), row->kind, &faults);
+    if (document) {
+        struct definition_row effective = *row;
+        document_write_effective(document, &text);
+        effective.json = str_text(&text);
+        (void)definition_write(catalog, &effective, NULL, out);
+    } else {
+        (void)definition_write(catalog, row, NULL, out); /* of a later release: as it is */
+    }
+    document_free(document);
+    str_release(&text);
+    faults_release(&faults);
+}
+
 void definition_handle_get(struct call *call, enum document_kind kind, const char *name)
 {
     struct store_op op;
     struct catalog catalog;
     struct out out = out_to(call_body(call));
-    if (!definition_fetch(call, kind, call->project, name, &op, &call->problem))
+    bool effective;
+    if (!query_bool(call, "effective", &effective) ||
+        !definition_fetch(call, kind, call->project, name, &op, &call->problem))
         return;
     catalog_init(&catalog, call);
-    if (definition_write(&catalog, &op.list.rows[0], NULL, &out))
+    if (effective)
+        write_effective(&catalog, &op.list.rows[0], &out);
+    else if (definition_write(&catalog, &op.list.rows[0], NULL, &out))
         http_response_header(call->response, "ETag", "\"%lld\"", (long long)op.list.rows[0].version);
     catalog_release(&catalog);
     store_op_release(&op);
@@ -426,6 +467,7 @@ static void write_item(const struct definition_row *row, struct out *out)
     const char *rest = strchr(row->json, '{');
     out_open(out, NULL, '{');
     out_text(out, "name", row->name);
+    out_int(out, "version", row->version);
     if (rest && rest[1] != '}') {
         str_add_char(out->to, ',');
         str_add_bytes(out->to, rest + 1, strlen(rest + 1) - 1);

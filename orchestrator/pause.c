@@ -8,7 +8,8 @@
 
 struct pausing {
     struct request_add *adds;
-    char **missed; /* of a resume: what it will fire now, as JSON text; owned */
+    char **missed;     /* of a resume: what it will fire now, as JSON text; owned */
+    int64_t *will_run; /* how many instants these are */
     enum request_kind kind;
     bool skip_missed;
 };
@@ -18,6 +19,7 @@ static bool pausing_begin(struct call *call, const struct batch *batch, enum req
     *ret = (struct pausing){.kind = kind};
     ret->adds = mem_alloc((batch->count + 1) * sizeof *ret->adds);
     ret->missed = mem_alloc((batch->count + 1) * sizeof *ret->missed);
+    ret->will_run = mem_alloc((batch->count + 1) * sizeof *ret->will_run);
     bool ok = input_bool(&call->problem, batch->common, "skip_missed", &ret->skip_missed);
     for (size_t i = 0; i < batch->count; i++) {
         ret->adds[i].name = batch->items[i].key;
@@ -32,6 +34,7 @@ static void pausing_end(struct pausing *p, struct batch *batch)
     for (size_t i = 0; i < batch->count; i++)
         free(p->missed[i]);
     free(p->missed);
+    free(p->will_run);
     free(p->adds);
     batch_release(batch);
 }
@@ -52,7 +55,7 @@ static void foresee(struct catalog *catalog, const struct batch *batch, struct p
         str_init(&text, 64 << 10);
         out_open(&out, NULL, '[');
         if (job_view_open(catalog, &op.list.rows[0], &view)) {
-            job_view_missed(catalog, &view, p->adds[i].row.trigger, &out);
+            p->will_run[i] = job_view_missed(catalog, &view, p->adds[i].row.trigger, &out);
             job_view_release(&view);
         } else {
             problem_release(&call->problem); /* the request itself will tell */
@@ -70,8 +73,10 @@ static void pause_result(struct call *call, struct batch *batch, size_t index, s
     (void)call, (void)batch;
     out_open(out, NULL, '{');
     out_bool(out, "paused", p->kind == REQUEST_PAUSE);
-    if (p->kind == REQUEST_RESUME)
+    if (p->kind == REQUEST_RESUME) {
+        out_int(out, "will_run", p->will_run[index]);
         out_json(out, "fires_now", p->missed[index] ? p->missed[index] : "[]");
+    }
     out_close(out, '}');
 }
 

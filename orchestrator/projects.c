@@ -104,7 +104,7 @@ static void write_task(const struct application_spec *application, const struct 
     (void)snprintf(name, sizeof name, "%s/%s", application->meta.name, task->name);
     out_open(out, NULL, '{');
     out_text(out, "name", name);
-    out_text(out, "app", application->meta.name);
+    out_text(out, "application", application->meta.name);
     out_text(out, "task", task->name);
     out_text(out, "description", task->description);
     out_text(out, "method", call->method);

@@ -163,6 +163,7 @@ static void write_trigger(const struct trigger_view *view, bool explain, struct 
     out_text(out, "kind", trigger_kind_text(view->spec->kind));
     write_schedule(view->spec, out);
     out_text(out, "zone", view->zone);
+    out_text(out, "misfire", misfire_policy_text(view->spec->misfire));
     out_text(out, "state", view->state);
     out_text(out, "reason", view->reason);
     out_bool(out, "paused", view->paused);
@@ -284,8 +285,8 @@ static void write_missed(const struct trigger_view *view, const struct misfire_p
     out_close(out, '}');
 }
 
-static void decide_missed(struct catalog *catalog, const struct job_view *view, const struct trigger_view *trigger,
-                          struct out *out)
+static int64_t decide_missed(struct catalog *catalog, const struct job_view *view, const struct trigger_view *trigger,
+                             struct out *out)
 {
     const struct store_triggers *store = &view->op.triggers;
     const struct trigger_spec *spec = trigger->spec;
@@ -299,29 +300,34 @@ static void decide_missed(struct catalog *catalog, const struct job_view *view, 
     struct schedule *schedule = NULL;
     struct misfire_plan plan = {0};
     const char *zone;
+    int64_t count = 0;
     instant after = trigger->last;
     if (options.threshold < 0)
         options.threshold = settings->scheduler.misfire_threshold;
     if (state && !instant_is_none(state->paused_since))
         after = instant_add(state->paused_since, -1);
     if (spec->kind == TRIGGER_DELAY || instant_is_none(after))
-        return; /* a delay is counted from its last end: it holds nothing back */
+        return 0; /* a delay is counted from its last end: it holds nothing back */
     if (catalog_compile(catalog, view->row->project, view->row->name, spec, &schedule, &zone, NULL, NULL) ==
             STATUS_OK &&
         misfire_decide(schedule, after, catalog->call->now.wall, &options, &plan) == STATUS_OK) {
         write_missed(trigger, &plan, out);
+        count = (int64_t)plan.run_count;
         misfire_plan_release(&plan);
     }
     schedule_free(schedule);
+    return count;
 }
 
-void job_view_missed(struct catalog *catalog, const struct job_view *view, const char *trigger, struct out *out)
+int64_t job_view_missed(struct catalog *catalog, const struct job_view *view, const char *trigger, struct out *out)
 {
+    int64_t count = 0;
     for (size_t i = 0; i < view->trigger_count; i++) {
         const struct trigger_view *one = &view->triggers[i];
         bool concerned = trigger ? !strcmp(one->spec->name, trigger) && one->paused && !view->row->paused
                                  : view->row->paused && !one->paused;
         if (concerned)
-            decide_missed(catalog, view, one, out);
+            count += decide_missed(catalog, view, one, out);
     }
+    return count;
 }

@@ -37,8 +37,9 @@ void job_view_explain(struct call *call, const struct job_view *view, struct out
 const char *job_state_text(const struct definition_row *row);
 
 /* What a resume would fire at once: [{"trigger","count","first","last"}] of the instants that the pause has held back
- * and the misfire policy lets through. trigger NULL: those of a paused job; else of this paused trigger alone. */
-void job_view_missed(struct catalog *catalog, const struct job_view *view, const char *trigger, struct out *out);
+ * and the misfire policy lets through. trigger NULL: those of a paused job; else of this paused trigger alone. Returns
+ * how many instants these are. */
+int64_t job_view_missed(struct catalog *catalog, const struct job_view *view, const char *trigger, struct out *out);
 
 /* A run as in lists; `detail` leaves the object open for more members. */
 void run_write(struct call *call, const struct run_row *run, const char *job, const char *project, bool detail,

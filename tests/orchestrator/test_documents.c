@@ -56,6 +56,12 @@ static void test_put_get_list_delete(void **state)
     assert_true(cJSON_IsNull(answer_at(&list, "items.0.last_run")));
     answer_release(&list);
 
+    struct answer full = api_call(api, "GET", JOB "?effective=true", NULL);
+    assert_string_equal(answer_text(&full, "spec.overlap"), "wait");
+    assert_string_equal(answer_text(&full, "spec.triggers.0.misfire"), "latest");
+    assert_non_null(strstr(full.text, "123456789012345678901234567890"));
+    answer_release(&full);
+
     EXPECT(api, 200, "GET", JOB "/status", NULL);
     EXPECT(api, 200, "GET", JOB "/explain", NULL);
     EXPECT(api, 204, "DELETE", JOB, NULL);
@@ -177,10 +183,12 @@ static void test_versions(void **state)
                  "{\"spec\":{\"graph\":[{\"step\":\"s\",\"url\":\"http://h/9\"}]}}");
     assert_int_equal(a.status, 200);
     assert_true(cJSON_IsTrue(answer_at(&a, "dry_run")));
-    assert_string_equal(answer_text(&a, "diff.0.path"), "spec.graph[0].url");
-    assert_string_equal(answer_text(&a, "diff.0.op"), "replace");
-    assert_string_equal(answer_text(&a, "diff.0.before"), "http://h/2");
-    assert_string_equal(answer_text(&a, "diff.0.after"), "http://h/9");
+    assert_string_equal(answer_text(&a, "changes.0.path"), "spec.graph[0].url");
+    assert_string_equal(answer_text(&a, "changes.0.op"), "replace");
+    assert_string_equal(answer_text(&a, "changes.0.before"), "http://h/2");
+    assert_string_equal(answer_text(&a, "changes.0.after"), "http://h/9");
+    assert_string_equal(answer_text(&a, "diff.0"), "~ spec.graph[0].url: \"http://h/2\" → \"http://h/9\"");
+    assert_true(cJSON_IsFalse(answer_at(&a, "unchanged")));
     answer_release(&a);
     a = api_call(api, "GET", path, NULL);
     assert_true(answer_number(&a, "status.version") == 2);
@@ -254,6 +262,7 @@ static void test_apply(void **state)
     if (a.status != 200)
         fail_msg("%d %s", a.status, a.text);
     assert_true(cJSON_IsTrue(answer_at(&a, "dry_run")));
+    assert_int_equal(cJSON_GetArraySize(answer_at(&a, "items.0.result.triggers.0.next")), 3);
     answer_release(&a);
     REFUSED(api, 404, "PROJECT_NOTFOUND_001", "GET", "/api/v1/projects/mall", NULL);
 
