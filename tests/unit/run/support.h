@@ -95,13 +95,16 @@ static inline size_t bench_instances(void *context, const char *project, const s
 
 static inline uint32_t bench_cursor(void *context, const char *project, const char *application, const char *task)
 {
-    (void)project, (void)application, (void)task;
+    (void)project;
+    (void)application;
+    (void)task;
     return ((struct bench *)context)->cursor;
 }
 
 static inline const struct zone *bench_zone(void *context, const char *name)
 {
-    (void)context, (void)name;
+    (void)context;
+    (void)name;
     return NULL;
 }
 
@@ -161,30 +164,45 @@ static inline void disown(const char *text)
 
 static inline void run_row_release(struct run_row *row)
 {
-    disown(row->trigger), disown(row->node), disown(row->reason), disown(row->error_code);
-    disown(row->error_args), disown(row->zone), disown(row->params), disown(row->start);
+    disown(row->trigger);
+    disown(row->node);
+    disown(row->reason);
+    disown(row->error_code);
+    disown(row->error_args);
+    disown(row->zone);
+    disown(row->params);
+    disown(row->start);
     *row = (struct run_row){0};
 }
 
 static inline void keep_run(struct kept_rows *rows, const struct run_row *row)
 {
     struct run_row copy = *row;
-    copy.trigger = own(row->trigger), copy.node = own(row->node), copy.reason = own(row->reason);
-    copy.error_code = own(row->error_code), copy.error_args = own(row->error_args), copy.zone = own(row->zone);
-    copy.params = own(row->params), copy.start = own(row->start);
+    copy.trigger = own(row->trigger);
+    copy.node = own(row->node);
+    copy.reason = own(row->reason);
+    copy.error_code = own(row->error_code);
+    copy.error_args = own(row->error_args);
+    copy.zone = own(row->zone);
+    copy.params = own(row->params);
+    copy.start = own(row->start);
     run_row_release(&rows->run);
     rows->run = copy;
 }
 
 static inline void step_row_release(struct step_row *row)
 {
-    disown(row->reason), disown(row->result), disown(row->error);
+    disown(row->reason);
+    disown(row->result);
+    disown(row->error);
 }
 
 static inline void keep_step(struct kept_rows *rows, const struct step_row *row)
 {
     struct step_row copy = *row;
-    copy.reason = own(row->reason), copy.result = own(row->result), copy.error = own(row->error);
+    copy.reason = own(row->reason);
+    copy.result = own(row->result);
+    copy.error = own(row->error);
     for (size_t i = 0; i < rows->step_count; i++)
         if (!strcmp(rows->steps[i].step, row->step)) {
             step_row_release(&rows->steps[i]);
@@ -197,14 +215,21 @@ static inline void keep_step(struct kept_rows *rows, const struct step_row *row)
 
 static inline void attempt_row_release(struct attempt_row *row)
 {
-    disown(row->instance), disown(row->node), disown(row->error), disown(row->code), disown(row->result);
+    disown(row->instance);
+    disown(row->node);
+    disown(row->error);
+    disown(row->code);
+    disown(row->result);
 }
 
 static inline void keep_attempt(struct kept_rows *rows, const struct attempt_row *row)
 {
     struct attempt_row copy = *row;
-    copy.instance = own(row->instance), copy.node = own(row->node), copy.error = own(row->error);
-    copy.code = own(row->code), copy.result = own(row->result);
+    copy.instance = own(row->instance);
+    copy.node = own(row->node);
+    copy.error = own(row->error);
+    copy.code = own(row->code);
+    copy.result = own(row->result);
     for (size_t i = 0; i < rows->attempt_count; i++)
         if (rows->attempts[i].n == row->n && !strcmp(rows->attempts[i].step, row->step)) {
             attempt_row_release(&rows->attempts[i]);

@@ -218,7 +218,10 @@ static void test_big(void **state)
         assert_int_equal(order[i], LIMIT_STEPS - 1 - i);
     job.step_count = LIMIT_STEPS + 1;
     expect_fault(__LINE__, &job, "spec.graph", "at most 1000", false);
-    free(steps), free(edges), free(names), free(order);
+    free(steps);
+    free(edges);
+    free(names);
+    free(order);
 }
 
 int main(void)

@@ -94,7 +94,7 @@ static void make_case(struct case_of *c, uint64_t seed)
         for (size_t i = 1; i < c->b.job.step_count; i++) /* no circle: nobody waits for it */
             for (size_t k = 0; k < c->steps[i].after_count; k++)
                 if (c->edges[i][k].from == 0)
-                    c->edges[i][k] = c->edges[i][--c->steps[i].after_count], k--;
+                    c->edges[i][k--] = c->edges[i][--c->steps[i].after_count];
         for (size_t i = 1; i < c->b.job.step_count; i++)
             if (c->steps[i].join == JOIN_N && c->steps[i].join_n > c->steps[i].after_count)
                 c->steps[i].join = JOIN_ALL;

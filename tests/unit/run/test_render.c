@@ -45,7 +45,8 @@ static void play(struct scene *s, const char *result)
 
 static bool tls(void *context, const char *project, const char *application)
 {
-    (void)context, (void)project;
+    (void)context;
+    (void)project;
     return !strcmp(application, "app");
 }
 

@@ -128,6 +128,7 @@ static void call_option(struct script *s, struct call_spec *call, const char *ke
 static void step_option(struct script *s, size_t i, const char *key, char *value)
 {
     struct step_spec *step = &s->steps[i];
+    step->call_set = true;
     if (!strcmp(key, "after")) {
         for (char *save = NULL, *edge = strtok_r(value, ",", &save); edge; edge = strtok_r(NULL, ",", &save))
             add_edge(s, i, edge);
@@ -170,7 +171,7 @@ static void step_option(struct script *s, size_t i, const char *key, char *value
         step->task = strchr(value, '/') + 1;
         *strchr(value, '/') = '\0';
     } else
-        call_option(s, (step->call_set = true, &step->call), key, value);
+        call_option(s, &step->call, key, value);
 }
 
 static void job_option(struct script *s, const char *key, const char *value)
