@@ -306,6 +306,9 @@ void job_rule(struct scheduler *s, struct job *job, struct job_version *version,
             t->paused = true;
         if ((t->paused || job->paused) && (instant_is_none(t->paused_since) || !loading))
             t->paused_since = loading ? instant_add(t->decided, 1) : from;
+        if (t->spec->kind == TRIGGER_DELAY && !instant_is_none(t->last_end) &&
+            instant_cmp(instant_add(t->last_end, t->spec->period), t->activated) < 0)
+            t->last_end = INSTANT_NONE; /* it would lie before the edit: counted from there anew */
         t->waiting = t->spec->kind == TRIGGER_DELAY && run_open(job, t->spec->name);
         compile(s, t);
     }

@@ -323,6 +323,8 @@ struct dead_boot {
     enum dead_phase phase;
     mono since, retry_at;
     bool reply_lost;   /* of a RUNS_ADOPT: its runs are ours in the store, but unknown here */
+    int64_t skip;      /* of the list that answers that */
+    int reading;       /* runs of that list under way */
     struct work *rows; /* adopted, not all replayed yet */
     size_t next_row;
     bool fetching; /* the document of its version */

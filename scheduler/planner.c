@@ -191,8 +191,8 @@ static void decide_delay(struct scheduler *s, struct trigger *t, struct promised
     span late = instant_sub(s->now.wall, p.at);
     bool misfire = mode != DECIDE_NOW || late > threshold_of(s, t);
     t->decided = p.at;
-    if (p.verdict != VERDICT_FIRE)
-        skip_one(s, t, p.at, p.verdict == VERDICT_QUIET ? "quiet" : "calendar", bundle);
+    if (p.verdict != VERDICT_FIRE) /* the schedule itself goes on behind an exclusion */
+        bundle_skip(s, bundle, t, p.at, p.at, 1, p.verdict == VERDICT_QUIET ? "quiet" : "calendar");
     else if (mode == DECIDE_SKIP)
         skip_one(s, t, p.at, "paused", bundle);
     else if (misfire && (t->spec->misfire == MISFIRE_SKIP || late > t->spec->max_age))

@@ -94,10 +94,7 @@ static void adopt_answered(struct scheduler *s, struct work *work)
         later(s, dead, DEAD_ADOPT);
         return;
     }
-    bool own = work->op.runs_adopt.from_boot == s->boot;
-    if (own)
-        dead->reply_lost = false;
-    if (work->op.runs_adopt.run_count == 0 && !own) {
+    if (work->op.runs_adopt.run_count == 0) {
         dead->phase = DEAD_DONE;
         if (!s->options.sole_owner)
             lease_op(s, dead, true);
@@ -113,9 +110,76 @@ static void adopt(struct scheduler *s, struct dead_boot *dead)
     struct work *work = work_new(s, STORE_RUNS_ADOPT, adopt_answered);
     work->number = dead->boot;
     work->op.runs_adopt.boot = s->boot;
-    work->op.runs_adopt.from_boot = dead->reply_lost ? s->boot : dead->boot;
+    work->op.runs_adopt.from_boot = dead->boot;
     work->op.runs_adopt.node = s->node;
-    work->op.runs_adopt.limit = ADOPT_RUNS + (dead->reply_lost ? HASH_COUNT(s->runs) : 0);
+    work->op.runs_adopt.limit = ADOPT_RUNS;
+    dead->phase = DEAD_ADOPTING;
+    work_submit(work);
+}
+
+/* ---- the reply of an adoption was lost: which runs are ours, and unknown here?
+ * ----------------------------------------
+ */
+
+static void take(struct scheduler *s, const struct run_row *row, const struct step_row *steps, size_t step_count,
+                 const struct attempt_row *attempts, size_t attempt_count, struct job_version *version);
+static void give_up(struct scheduler *s, const struct run_row *row, const char *why);
+
+static void run_read(struct scheduler *s, struct work *work)
+{
+    struct dead_boot *dead = find(s, work->number);
+    if (!dead)
+        return;
+    dead->reading--;
+    const struct store_run_read *r = &work->op.run_read;
+    if (!work_ok(s, work)) {
+        dead->reply_lost |= work->op.status != STATUS_NOT_FOUND; /* all of it once more */
+        return;
+    }
+    if (r->run.boot != s->boot || run_state_terminal(r->run.state) || driver_find(s, r->run.id))
+        return;
+    struct job_version *version = version_add(s, r->run.job, r->run.version, r->job_json);
+    if (version)
+        take(s, &r->run, r->steps, r->step_count, r->attempts, r->attempt_count, version);
+    else
+        give_up(s, &r->run, "the version of its job is gone");
+    version_unref(s, version);
+}
+
+static void own_listed(struct scheduler *s, struct work *work)
+{
+    struct dead_boot *dead = find(s, work->number);
+    if (!dead)
+        return;
+    if (!work_ok(s, work)) {
+        later(s, dead, DEAD_ADOPT);
+        return;
+    }
+    const struct store_runs_list *list = &work->op.runs_list;
+    dead->reply_lost = list->next_cursor != NULL; /* more than a page: again, those of this one are known then */
+    dead->skip = dead->reply_lost ? dead->skip + (int64_t)list->count : 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->rows[i].boot != s->boot || driver_find(s, list->rows[i].id))
+            continue;
+        struct work *read = work_new(s, STORE_RUN_READ, run_read);
+        read->number = dead->boot;
+        read->op.run_read.id = list->rows[i].id;
+        dead->reading++;
+        work_submit(read);
+    }
+    dead->phase = DEAD_ADOPT;
+}
+
+static void list_own(struct scheduler *s, struct dead_boot *dead)
+{
+    struct work *work = work_new(s, STORE_RUNS_LIST, own_listed);
+    work->number = dead->boot;
+    work->op.runs_list.states = 1u << RUN_QUEUED | 1u << RUN_RUNNING;
+    work->op.runs_list.from = work->op.runs_list.to = INSTANT_NONE;
+    work->op.runs_list.node = s->node;
+    work->op.runs_list.has_error = work->op.runs_list.origin = -1;
+    work->op.runs_list.skip = dead->skip;
+    work->op.runs_list.limit = LIMIT_BATCH_ITEMS;
     dead->phase = DEAD_ADOPTING;
     work_submit(work);
 }
@@ -140,8 +204,24 @@ static void give_up(struct scheduler *s, const struct run_row *row, const char *
     bundle_put(s, bundle, true);
 }
 
-static void take(struct scheduler *s, const struct store_runs_adopt *rows, const struct run_row *row,
-                 struct job_version *version)
+static void take(struct scheduler *s, const struct run_row *row, const struct step_row *steps, size_t step_count,
+                 const struct attempt_row *attempts, size_t attempt_count, struct job_version *version)
+{
+    struct run *machine = NULL;
+    struct error err = {0};
+    if (run_replay(row, version_spec(version), steps, step_count, attempts, attempt_count, &machine, &err) !=
+        STATUS_OK) {
+        give_up(s, row, err.text);
+        return;
+    }
+    const struct metadata *meta = &version_spec(version)->meta;
+    struct job *job = job_need(s, row->job, row->project, meta->project, meta->name, row->slot);
+    driver_run_take(s, machine, job, version);
+}
+
+/* Rows of one run lie together, in the order of the runs' ids. */
+static void take_adopted(struct scheduler *s, const struct store_runs_adopt *rows, const struct run_row *row,
+                         struct job_version *version)
 {
     size_t step = 0, steps = 0, attempt = 0, attempts = 0;
     while (step < rows->step_count && rows->steps[step].run != row->id)
@@ -152,16 +232,8 @@ static void take(struct scheduler *s, const struct store_runs_adopt *rows, const
         attempt++;
     while (attempt + attempts < rows->attempt_count && rows->attempts[attempt + attempts].run == row->id)
         attempts++;
-    struct run *machine = NULL;
-    struct error err = {0};
-    if (run_replay(row, version_spec(version), rows->steps + step, steps, rows->attempts + attempt, attempts, &machine,
-                   &err) != STATUS_OK) {
-        give_up(s, row, err.text);
-        return;
-    }
-    const struct metadata *meta = &version_spec(version)->meta;
-    struct job *job = job_need(s, row->job, row->project, meta->project, meta->name, row->slot);
-    driver_run_take(s, machine, job, version);
+    take(s, row, rows->step_count ? rows->steps + step : NULL, steps,
+         rows->attempt_count ? rows->attempts + attempt : NULL, attempts, version);
 }
 
 static void version_answered(struct scheduler *s, struct work *work)
@@ -179,7 +251,7 @@ static void version_answered(struct scheduler *s, struct work *work)
     struct job_version *version =
         work->op.status == STATUS_OK && d->count ? version_add(s, row->job, row->version, d->rows[0].json) : NULL;
     if (version)
-        take(s, &dead->rows->op.runs_adopt, row, version);
+        take_adopted(s, &dead->rows->op.runs_adopt, row, version);
     else
         give_up(s, row, "the version of its job is gone");
     version_unref(s, version);
@@ -225,7 +297,7 @@ static void replay(struct scheduler *s, struct dead_boot *dead)
             fetch(s, dead, row);
             return;
         }
-        take(s, rows, row, version);
+        take_adopted(s, rows, row, version);
         dead->next_row++;
     }
     if (dead->next_row < rows->run_count)
@@ -283,8 +355,8 @@ void recovery_step(struct scheduler *s)
         else if (dead->phase == DEAD_LEASE) {
             dead->phase = DEAD_LEASING;
             lease_op(s, dead, false);
-        } else if (dead->phase == DEAD_ADOPT && s->feed_seq >= 0 && s->state == SCHEDULER_WORKING)
-            adopt(s, dead);
+        } else if (dead->phase == DEAD_ADOPT && dead->reading == 0 && s->feed_seq >= 0 && s->state == SCHEDULER_WORKING)
+            dead->reply_lost ? list_own(s, dead) : adopt(s, dead);
         else if (dead->rows)
             replay(s, dead);
     }

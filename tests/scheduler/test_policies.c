@@ -168,6 +168,24 @@ static void edit_while_down(void **state)
     world_free(w);
 }
 
+static void shorter_delay_goes_on(void **state)
+{
+    (void)state;
+    struct world *w = world_create(START);
+    int64_t job = world_put(w, DOCUMENT_JOB, "j", "{\"triggers\":[{\"delay\":\"5s\"}]," URL_STEP "}");
+    (void)world_start(w, 0, true);
+    world_run(w, 9000);
+    assert_int_equal(world_runs(w, job, NULL, -1), 1);
+    (void)world_put(w, DOCUMENT_JOB, "j", "{\"triggers\":[{\"delay\":\"1s\"}]," URL_STEP "}");
+    world_run(w, 2000);
+    assert_int_equal(world_runs(w, job, NULL, -1), 2);
+    world_kill(w, 0, 0);
+    (void)world_start(w, 0, true);
+    world_run(w, 5000);
+    assert_true(world_runs(w, job, NULL, -1) >= 6);
+    world_free(w);
+}
+
 static void jitter_and_max_fires(void **state)
 {
     (void)state;
@@ -305,6 +323,7 @@ int main(void)
         cmocka_unit_test(delay_counts_from_the_end),
         cmocka_unit_test(edit_rules_within_a_second),
         cmocka_unit_test(edit_while_down),
+        cmocka_unit_test(shorter_delay_goes_on),
         cmocka_unit_test(jitter_and_max_fires),
         cmocka_unit_test(whole_run_retried),
         cmocka_unit_test(suspended_after_failures),

@@ -93,6 +93,24 @@ static void kill_in_the_middle_of_a_call(void **state)
     world_free(w);
 }
 
+static void reply_of_adoption_lost(void **state)
+{
+    (void)state;
+    struct world *w = world_create("2026-03-01T00:00:00.300Z");
+    w->script = slow;
+    int64_t job = world_put(w, DOCUMENT_JOB, "once", "{\"triggers\":[{\"at\":\"2026-03-01T00:00:02Z\"}]," URL_STEP "}");
+    (void)world_start(w, 0, true);
+    world_run(w, 2500);
+    world_kill(w, 0, 0);
+    w->lose_adopt = true;
+    (void)world_start(w, 0, true);
+    world_run(w, 10000);
+    assert_false(w->lose_adopt);
+    assert_int_equal(world_runs(w, job, NULL, RUN_SUCCEEDED), 1);
+    assert_int_equal(w->calls.count, 2);
+    world_free(w);
+}
+
 static void survivor_takes_over(void **state)
 {
     (void)state;
@@ -173,13 +191,10 @@ static void drain_hands_over(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(restart_within_threshold),
-        cmocka_unit_test(restart_after_long),
-        cmocka_unit_test(kill_in_the_middle_of_a_call),
-        cmocka_unit_test(survivor_takes_over),
-        cmocka_unit_test(fenced_stops),
-        cmocka_unit_test(lost_slot_is_not_fired),
-        cmocka_unit_test(drain_hands_over),
+        cmocka_unit_test(restart_within_threshold),     cmocka_unit_test(restart_after_long),
+        cmocka_unit_test(kill_in_the_middle_of_a_call), cmocka_unit_test(reply_of_adoption_lost),
+        cmocka_unit_test(survivor_takes_over),          cmocka_unit_test(fenced_stops),
+        cmocka_unit_test(lost_slot_is_not_fired),       cmocka_unit_test(drain_hands_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -291,9 +291,43 @@ static enum status runs_adopt(struct world *w, struct store_op *op)
             if (w->attempts.items[k].run == row->id)
                 adopt->attempts[adopt->attempt_count++] = w->attempts.items[k];
     }
+    if (w->lose_adopt) {
+        w->lose_adopt = false;
+        return STATUS_UNKNOWN;
+    }
     qsort(adopt->steps, adopt->step_count, sizeof *adopt->steps, by_seq_step);
     qsort(adopt->attempts, adopt->attempt_count, sizeof *adopt->attempts, by_seq_attempt);
     return STATUS_OK;
+}
+
+static enum status runs_list(struct world *w, struct store_op *op)
+{
+    struct store_runs_list *list = &op->runs_list;
+    list->rows = arena_array(&op->arena, struct run_row, w->runs.count + 1);
+    for (size_t i = 0; i < w->runs.count; i++)
+        if ((list->states >> w->runs.items[i].state & 1) && strcmp(w->runs.items[i].node, list->node) == 0)
+            list->rows[list->count++] = w->runs.items[i];
+    return STATUS_OK;
+}
+
+static enum status run_read(struct world *w, struct store_op *op)
+{
+    struct store_run_read *read = &op->run_read;
+    read->steps = arena_array(&op->arena, struct step_row, w->steps.count + 1);
+    read->attempts = arena_array(&op->arena, struct attempt_row, w->attempts.count + 1);
+    for (size_t i = 0; i < w->runs.count; i++)
+        if (w->runs.items[i].id == read->id)
+            read->run = w->runs.items[i];
+    for (size_t i = 0; i < w->steps.count; i++)
+        if (w->steps.items[i].run == read->id)
+            read->steps[read->step_count++] = w->steps.items[i];
+    for (size_t i = 0; i < w->attempts.count; i++)
+        if (w->attempts.items[i].run == read->id)
+            read->attempts[read->attempt_count++] = w->attempts.items[i];
+    for (size_t i = 0; i < w->jobs.count; i++)
+        if (w->jobs.items[i].id == read->run.job)
+            read->job_json = w->jobs.items[i].versions[read->run.version];
+    return read->run.id ? STATUS_OK : STATUS_NOT_FOUND;
 }
 
 static enum status runs_open(struct world *w, struct store_op *op)
@@ -411,6 +445,10 @@ static enum status perform(struct world *w, struct store_op *op)
         return STATUS_OK;
     case STORE_RUNS_ADOPT:
         return runs_adopt(w, op);
+    case STORE_RUNS_LIST:
+        return runs_list(w, op);
+    case STORE_RUN_READ:
+        return run_read(w, op);
     case STORE_RUNS_OPEN:
         return runs_open(w, op);
     case STORE_POLL:
