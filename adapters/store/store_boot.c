@@ -105,7 +105,7 @@ enum status sql_boots(struct session *s, struct store_boots *op)
     VEC(struct boot_row) rows = {0};
     struct db_statement *q;
     enum status status = db_query(s->db,
-                                  "SELECT boot, node, address, fenced, started_at, seen_at FROM boot "
+                                  "SELECT boot, node, address, fenced, started_at, seen_at, role FROM boot "
                                   "WHERE boot IN (SELECT MAX(boot) FROM boot GROUP BY node, role) ORDER BY node, role",
                                   NULL, 0, &q);
     while (status == STATUS_OK && (status = db_step(q)) == STATUS_OK)
@@ -114,7 +114,8 @@ enum status sql_boots(struct session *s, struct store_boots *op)
                                              .address = session_text(s, q, 2),
                                              .fenced = db_number(q, 3) != 0,
                                              .started_at = db_instant(q, 4),
-                                             .seen_at = db_instant(q, 5)};
+                                             .seen_at = db_instant(q, 5),
+                                             .role = session_text(s, q, 6)};
     db_end(q);
     op->rows = KEEP(s, rows);
     op->count = rows.count;

@@ -120,6 +120,7 @@ struct boot_row {
     const char *node, *address;
     bool fenced;
     instant started_at, seen_at;
+    const char *role; /* as in boot_start */
 };
 
 struct audit_entry {
