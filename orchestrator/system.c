@@ -38,6 +38,7 @@ static void write_scheduler(struct call *call, const struct boot_row *boot, cons
     out_text(out, "node", boot->node);
     out_id(out, "boot", boot->boot);
     out_text(out, "address", boot->address);
+    out_text(out, "role", boot->role);
     out_text(out, "state", boot->fenced || !seen ? "down" : "working");
     out_bool(out, "fenced", boot->fenced);
     out_time(out, "started_at", boot->started_at);
@@ -45,6 +46,11 @@ static void write_scheduler(struct call *call, const struct boot_row *boot, cons
     out_int(out, "slots", held);
     out_int(out, "jobs", jobs);
     out_close(out, '}');
+}
+
+static bool is_scheduler(const struct boot_row *boot)
+{
+    return !boot->role || strcmp(boot->role, "orchestrator") != 0;
 }
 
 void schedulers_list(struct call *call)
@@ -60,10 +66,14 @@ void schedulers_list(struct call *call)
     } else {
         out_open(&out, NULL, '{');
         out_open(&out, "items", '[');
+        int64_t total = 0;
         for (size_t i = 0; i < boots.boots.count; i++)
-            write_scheduler(call, &boots.boots.rows[i], &slots.slots_read, &out);
+            if (is_scheduler(&boots.boots.rows[i])) {
+                write_scheduler(call, &boots.boots.rows[i], &slots.slots_read, &out);
+                total++;
+            }
         out_close(&out, ']');
-        out_int(&out, "total", (int64_t)boots.boots.count);
+        out_int(&out, "total", total);
         out_close(&out, '}');
     }
     store_op_release(&boots);

@@ -51,7 +51,7 @@ static void open_store(struct api *api)
     store_op_init(&op, STORE_BOOT_START);
     op.boot_start.node = "test";
     op.boot_start.address = "127.0.0.1:0";
-    op.boot_start.role = "orchestrator";
+    op.boot_start.role = "standalone";
     if (store_execute(api->store, &op) != STATUS_OK)
         fail_msg("%s", op.error.text);
     api->boot = op.boot_start.boot;
