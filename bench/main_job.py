@@ -63,6 +63,15 @@ def read_log(path):
     return calls
 
 
+def end_all(api, processes, sink, log):
+    """Counts what did not succeed, stops the scheduler (its runs end), then the sink; returns the sink's log."""
+    end_all.failed = api.get("/projects/default/runs?state=failed,lost,canceled&limit=1")["total"]
+    processes[0].stop(60)
+    sink.send_signal(signal.SIGTERM)
+    sink.wait()
+    return read_log(log)
+
+
 def cpu_seconds(process):
     with open(f"/proc/{process.process.pid}/stat", encoding="ascii") as f:
         fields = f.read().rsplit(")", 1)[1].split()
@@ -97,18 +106,14 @@ def main():
             used = cpu_seconds(processes[0]) - before
             finish = begin + args.seconds * 1000
             time.sleep(3)
-            sink.send_signal(signal.SIGTERM)
-            sink.wait()
-            calls = read_log(log)
+            calls = end_all(api, processes, sink, log)
             anchors = {}
             for _, _, scheduled, path in calls:
                 anchors.setdefault(path, scheduled % 1000)
             promised = {(path, t) for path, a in anchors.items() for t in range(begin + a, finish, 1000)}
             missing_jobs = count - len(anchors)
         if calls is None:
-            sink.send_signal(signal.SIGTERM)
-            sink.wait()
-            calls, missing_jobs, used = read_log(log), 0, None
+            calls, missing_jobs, used = end_all(api, processes, sink, log), 0, None
         seen = collections.Counter((path, scheduled) for _, _, scheduled, path in calls)
         late = sorted(at - scheduled for at, _, scheduled, path in calls if (path, scheduled) in promised)
         result = {
@@ -120,8 +125,7 @@ def main():
             result["drained_in_ms"] = late[-1] - late[0]
         if used is not None:
             result["cpu_share_of_one_core"] = round(used / args.seconds, 3)
-        failed = api.get("/projects/default/runs?state=failed,lost,canceled&limit=1")["total"]
-        result["runs_not_succeeded"] = failed
+        failed = result["runs_not_succeeded"] = end_all.failed
         print(json.dumps(result))
         return 1 if result["missed"] or result["doubled"] or failed else 0
 
