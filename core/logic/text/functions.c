@@ -15,12 +15,17 @@ static const struct zone *zone_of(const struct parser *p)
     return c && c->zone ? c->zone : zone_utc();
 }
 
-/* Text of any value; the caller releases it. */
+/* Text of any value; the caller releases it. When it cannot be had everything has failed, so that no caller needs to
+ * look: its result is not used. */
 static struct str plain(struct parser *p, const struct value *value)
 {
     struct str text;
     str_init(&text, LIMIT_REQUEST);
     value_text(p->e, value, &text);
+    if (text.failed && text.too_big)
+        (void)parser_fail(p, "a text is longer than %zu bytes", LIMIT_REQUEST);
+    else if (text.failed)
+        (void)parser_no_memory(p);
     return text;
 }
 
@@ -62,9 +67,7 @@ static struct value call_trim(struct parser *p, const struct value *args, size_t
         from++;
     while (to > from && is_space(to[-1]))
         to--;
-    struct value value = text.failed ? value_null() : value_string(p, from, (size_t)(to - from));
-    if (text.failed)
-        return value_taken(p, &text);
+    struct value value = value_string(p, from, (size_t)(to - from));
     str_release(&text);
     return value;
 }
@@ -104,11 +107,9 @@ static struct value call_contains(struct parser *p, const struct value *args, si
     bool found = false;
     struct str part = plain(p, &args[1]), text = plain(p, &args[0]);
     (void)count;
-    if (part.failed || text.failed || !parser_work(p, text.length + part.length)) {
-        (void)parser_fail(p, "contains: a text is too long");
-    } else if (args[0].type != VALUE_JSON) {
-        /* a search that meets part.length mismatches at each place is counted as such */
-        if (parser_work(p, text.length * (part.length < 64 ? 1 : part.length / 64)))
+    if (args[0].type != VALUE_JSON) {
+        /* a search may compare much of `part` at each place; memcmp takes about 64 bytes at a time */
+        if (parser_work(p, (text.length + 1) * (part.length / 64 + 1)))
             found = find_bytes(str_text(&text), text.length, str_text(&part), part.length);
     } else {
         struct json_walk walk = json_walk_begin(args[0].text);
@@ -155,7 +156,8 @@ static struct value call_replace(struct parser *p, const struct value *args, siz
     const char *at = str_text(&text), *end = at + text.length;
     (void)count;
     str_init(&ret, LIMIT_REQUEST);
-    while (from.length && at < end && parser_work(p, from.length)) {
+    bool bounded = parser_work(p, (text.length + 1) * (from.length / 64 + 1));
+    while (bounded && from.length && at < end) {
         const char *found = find_bytes(at, (size_t)(end - at), str_text(&from), from.length);
         if (!found)
             break;
@@ -164,8 +166,6 @@ static struct value call_replace(struct parser *p, const struct value *args, siz
         at = found + from.length;
     }
     str_add_bytes(&ret, at, (size_t)(end - at));
-    if (text.failed || from.failed || to.failed)
-        ret.failed = ret.too_big = true;
     str_release(&text);
     str_release(&from);
     str_release(&to);
@@ -192,8 +192,6 @@ static struct value call_substring(struct parser *p, const struct value *args, s
         (count == 3 && (args[2].type != VALUE_NUMBER || !json_int64(args[2].text, &length) || length < 0)))
         return parser_fail(p, "substring needs whole numbers: substring(text, from) or substring(text, from, length)");
     struct str text = plain(p, &args[0]);
-    if (text.failed)
-        return value_taken(p, &text);
     size_t first = character_offset(str_text(&text), text.length, from);
     size_t bytes = character_offset(str_text(&text) + first, text.length - first, length);
     struct value value = value_string(p, str_text(&text) + first, bytes);
