@@ -39,6 +39,21 @@ struct value member_of(struct parser *p, const struct value *container, struct s
 struct value element_of(struct parser *p, const struct value *container, struct slice path, const struct value *index);
 struct slice scan_identifier(const char *at, const char *end); /* empty: none */
 
+enum comparison {
+    COMPARE_EQUAL,
+    COMPARE_UNEQUAL,
+    COMPARE_AT_MOST,
+    COMPARE_AT_LEAST,
+    COMPARE_LESS,
+    COMPARE_MORE,
+    COMPARE_NONE
+};
+
+/* Operators; a missing operand is passed on. */
+struct value value_calculate(struct parser *p, char op, const struct value *a, const struct value *b);
+struct value value_negated(struct parser *p, const struct value *value);
+struct value value_compared(struct parser *p, enum comparison comparison, const struct value *a, const struct value *b);
+
 /* Functions: index of the name, or −1. */
 #define ARGUMENTS_MAX 3
 int function_find(struct slice name);
