@@ -106,10 +106,9 @@ struct job_check {
     struct details *details;
     /* of the template under check */
     char path[FAULT_PATH_MAX];
-    const bool *before; /* steps that end before this one begins; NULL: not known */
     /* Of a document that does not parse, one piece is looked at: where it stood, and the names of all steps. */
     size_t offset;
-    const char *const *names; /* NULL: the job's own */
+    const char *const *names;
     size_t name_count;
 };
 
@@ -125,15 +124,6 @@ static void step_seen(void *context, const char *name)
     for (size_t i = 0; i < c->name_count; i++)
         if (!strcmp(c->names[i], name))
             return;
-    for (size_t i = 0; !c->names && i < c->job->step_count; i++) {
-        if (strcmp(c->job->steps[i].name, name) != 0)
-            continue;
-        if (!c->before[i])
-            details_add(c->details, DEFINITION_INVALID, true, c->path,
-                        "reads step \"%s\", which need not have ended when this step begins; name it in \"after\"",
-                        name);
-        return;
-    }
     details_add(c->details, DEFINITION_INVALID, false, c->path, "reads step \"%s\", but the graph has no such step",
                 name);
 }
@@ -179,6 +169,7 @@ static void check_values(struct job_check *c, size_t step, const char *member, c
     }
 }
 
+/* Of a piece: graph_check sees to whole graphs. */
 static void check_templates(struct job_check *c, size_t index)
 {
     const struct step_spec *step = &c->job->steps[index];
@@ -236,43 +227,6 @@ static void check_task(struct job_check *c, size_t index)
     details_add(c->details, TASK_UNKNOWN, false, c->path, "application \"%s\" has no task \"%s\"; known: %s",
                 step->application, step->task, application->task_count ? str_text(&known) : "none");
     str_release(&known);
-}
-
-/* before[i]: step i ends before `step` begins (its ancestors; of a compensation, the step it stands in for). */
-static void mark_before(const struct job_spec *job, size_t step, bool *before, size_t *stack)
-{
-    size_t depth = 0;
-    memset(before, 0, job->step_count * sizeof *before);
-    stack[depth++] = step;
-    while (depth) {
-        size_t at = stack[--depth];
-        const struct step_spec *spec = &job->steps[at];
-        for (size_t i = 0; i < spec->after_count; i++) {
-            size_t from = spec->after[i].from;
-            if (from < job->step_count && !before[from]) {
-                before[from] = true;
-                stack[depth++] = from;
-            }
-        }
-    }
-    for (size_t i = 0; i < job->step_count; i++)
-        if (job->steps[i].on_exhausted == EXHAUSTED_COMPENSATE && job->steps[i].compensate == step)
-            before[i] = true;
-}
-
-static void check_steps(struct job_check *c)
-{
-    size_t n = c->job->step_count;
-    bool *before = mem_alloc((n + 1) * sizeof *before);
-    size_t *stack = mem_alloc((n + 2) * sizeof *stack);
-    c->before = before;
-    for (size_t i = 0; i < n && !c->catalog->failed; i++) {
-        mark_before(c->job, i, before, stack);
-        check_templates(c, i);
-        check_task(c, i);
-    }
-    free(before);
-    free(stack);
 }
 
 static void check_triggers(struct job_check *c)
@@ -351,7 +305,8 @@ void document_check(struct catalog *catalog, const struct document *document, co
     faults_release(&faults);
     check_project(catalog, document->job.meta.project, prefix, separator, details);
     check_triggers(&c);
-    check_steps(&c);
+    for (size_t i = 0; i < document->job.step_count && !catalog->failed; i++)
+        check_task(&c, i);
 }
 
 /* ---- a job that does not parse: what its pieces tell all the same ---- */

@@ -146,6 +146,20 @@ static void test_all_faults(void **state)
             fail_msg("%s is missing in %s", expected[i], a.text);
     assert_true(cJSON_GetArraySize(answer_at(&a, "error.details")) >= 8);
     answer_release(&a);
+    /* A fault that keeps the document from being read hides no other. */
+    a = api_call(api, "PUT", "/api/v1/projects/shop/jobs/bad",
+                 "{\"spec\":{\"overlop\":\"wait\",\"triggers\":[{\"name\":\"a\",\"cron\":\"61 * * * *\"},{\"cron\":5}],"
+                 "\"graph\":[{\"step\":\"a\",\"task\":\"ledger/nothing\",\"after\":[\"zzz\"]},"
+                 "{\"step\":\"b\",\"url\":\"http://h/${steps.a.result}${steps.yyy.result}\",\"after\":[\"a\"]}]}}");
+    assert_int_equal(a.status, 400);
+    static const char *const more[] = {"unknown member \\\"overlop\\\"",      "\"path\":\"spec.triggers[0].cron\"",
+                                       "\"path\":\"spec.triggers[1].cron\"",  "\"path\":\"spec.graph[0].task\"",
+                                       "\"path\":\"spec.graph[0].after[0]\"", "\"path\":\"spec.graph[1].url\""};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        if (!strstr(a.text, more[i]))
+            fail_msg("%s is missing in %s", more[i], a.text);
+    assert_int_equal(cJSON_GetArraySize(answer_at(&a, "error.details")), 6);
+    answer_release(&a);
     /* Nothing but a task that nobody offers: a code of its own. */
     REFUSED(api, 404, "SCHEDULING_NOTFOUND_002", "PUT", "/api/v1/projects/shop/jobs/bad",
             "{\"spec\":{\"graph\":[{\"step\":\"a\",\"task\":\"ledger/nothing\"}]}}");
