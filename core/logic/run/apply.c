@@ -366,6 +366,19 @@ static enum status apply_driver(struct run *run, const struct run_event *event, 
     return STATUS_OK;
 }
 
+void close_steps(struct run *run)
+{
+    for (size_t i = 0; run_state_terminal(run->row.state) && i < run->job->step_count; i++) {
+        struct run_step *step = &run->steps[i];
+        if (step_state_terminal(step->state))
+            continue;
+        step_clear_texts(step, &machine_of(run)->steps[i]);
+        step->state = STEP_CANCELED;
+        step->since = run->row.ended_at;
+        step->due = INSTANT_NONE;
+    }
+}
+
 static enum status apply_end(struct run *run, const struct run_event *event, struct error *err)
 {
     if (run_state_terminal(run->row.state))
@@ -395,6 +408,7 @@ static enum status apply_end(struct run *run, const struct run_event *event, str
     run->row.error_args = args;
     run->row.state = event->state;
     run->row.ended_at = event->at;
+    close_steps(run);
     return STATUS_OK;
 }
 

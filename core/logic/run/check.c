@@ -96,8 +96,9 @@ enum status run_check(const struct run *run, struct error *err)
             return status;
         if (row->state == RUN_QUEUED && (run->steps[i].state != STEP_WAITING || run->steps[i].reason))
             BROKEN("the run is queued, but step %s has begun", run->steps[i].spec->name);
-        if (row->state == RUN_SUCCEEDED && !step_state_terminal(states[i]))
-            BROKEN("the run has succeeded, but step %s is %s", run->steps[i].spec->name, step_state_text(states[i]));
+        if (run_state_terminal(row->state) && !step_state_terminal(states[i]))
+            BROKEN("the run is %s, but step %s is %s", run_state_text(row->state), run->steps[i].spec->name,
+                   step_state_text(states[i]));
     }
     if (run_state_terminal(row->state) == instant_is_none(row->ended_at))
         BROKEN("the run is %s, and its end is %s", run_state_text(row->state),

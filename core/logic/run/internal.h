@@ -81,6 +81,8 @@ bool reason_is_wait(const char *reason);
 /* Puts a row into the state, no questions asked: run_apply has asked them, and a replay believes the rows. */
 enum status install_attempt(struct run *run, size_t step, const struct attempt_row *row);
 enum status install_step(struct run *run, size_t step, const struct step_row *row);
+/* With the end of its run a step that had no end of its own is canceled; no row says so, the run's does. */
+void close_steps(struct run *run);
 
 /* ---- joins (join.c) -------------------------------------------------------------------------------------------------
  */

@@ -20,6 +20,7 @@
  *    ignored, unknown, canceled).
  *  - Attempts number 1 of steps without predecessors that begin at the run's `started_at` stand in `run->row.start`
  * (kept up to date by run_apply) and need no row of their own until they are accepted or end.
+ *  - The end of a run cancels the steps that have no end of their own; only the run row says so.
  *  - RUN_EVENT_DRIVER may end several attempts at one seq: every attempt with `seq == run->seq` afterwards is a row to
  *    store.
  * More in docs/internals/run.md: failures, waiting, joins, what handles a failure.

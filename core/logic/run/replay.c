@@ -112,14 +112,15 @@ static enum status read_intents(struct run *run, const struct attempt_row *attem
     if (!text || !*text)
         return STATUS_OK;
     size_t length = strlen(text), index = 0;
-    if (json_check(text, length, LIMIT_JSON_DEPTH, &why) != STATUS_OK)
-        return corrupt(run, err, "the start intent is no JSON", "");
+    enum status status = json_check(text, length, LIMIT_JSON_DEPTH, &why);
+    if (status)
+        return status == STATUS_NO_MEMORY ? error_set(err, status, "out of memory")
+                                          : corrupt(run, err, "the start intent is no JSON", "");
     struct slice list = slice_of(text, length);
     ret->rows = calloc(json_count(list) + 1, sizeof *ret->rows);
     if (!ret->rows)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     struct json_walk walk = json_walk_begin(list);
-    enum status status = STATUS_OK;
     while (!status && json_walk_next(&walk))
         status = read_intent(run, walk.value, index++, attempts, count, ret, err);
     return status;
@@ -178,8 +179,10 @@ enum status run_replay(const struct run_row *row, const struct job_spec *job, co
     if (!status)
         status = install_all(run, steps, step_count, attempts, attempt_count, &intents, err);
     intents_release(&intents);
-    if (!status)
+    if (!status) {
+        close_steps(run);
         status = run_check(run, err);
+    }
     if (status) {
         run_free(run);
         return status;
