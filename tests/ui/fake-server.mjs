@@ -195,7 +195,7 @@ export function createFake({ token = randomBytes(16).toString('hex') } = {}) {
   async function call(run, spec, step) {
     const most = 1 + (spec.retry?.max ?? 0);
     for (let n = 1; n <= most; n++) {
-      const body = JSON.stringify({ run: run.id, step: spec.step, params: run.params ?? {} });
+      const body = JSON.stringify(spec.params ?? {});
       const attempt = {
         n, try: n, item: 0, instance: URL.canParse(spec.url ?? '') ? new URL(spec.url).host : null, scheduler: 'fake', epoch: '1', state: 'started', class: null,
         started_at: iso(Date.now()), ended_at: null, http_status: null, error: null, idempotency_key: `${run.id}.${spec.step}.0.${n}`, bytes_sent: null,

@@ -220,7 +220,7 @@ test('run now with parameters, and watch it live: states change in the graph, in
 });
 
 test('a run tells its attempts: class, status, error, key, both bodies; what was skipped and why', async () => {
-  await put('broken', { triggers: [], graph: [{ step: 'sync', url: `${executor.url}/fail` }, { step: 'index', url: `${executor.url}/ok`, after: ['sync'] }] });
+  await put('broken', { triggers: [], graph: [{ step: 'sync', url: `${executor.url}/fail`, params: { bell: '鐘' } }, { step: 'index', url: `${executor.url}/ok`, after: ['sync'] }] });
   const id = await enqueue('broken', { note: '<img src=x onerror=alert(1)>' });
   await ended(id);
   const page = await open();
@@ -229,9 +229,10 @@ test('a run tells its attempts: class, status, error, key, both bodies; what was
   await step.getByText('HTTP 500').first().waitFor(); // failed steps stand open
   await step.getByText(new RegExp(`^${id}\\.sync\\.0\\.\\d+$`)).waitFor();
   await step.getByRole('region', { name: 'Response' }).getByText('the printer is on fire').waitFor();
-  assert.match(await step.getByRole('region', { name: 'Request' }).textContent(), new RegExp(id));
+  await step.getByRole('region', { name: 'Request' }).getByText('"bell": "鐘"').waitFor();
+  assert.deepEqual(JSON.parse(executor.calls.find((call) => call.path === '/fail' && call.headers['idempotency-key'].startsWith(id)).body), { bell: '鐘' });
   await page.locator('details.step', { hasText: 'index' }).getByText('skipped').waitFor();
-  await page.locator('.page-head').getByText('failed').waitFor();
+  await page.locator('.page-head').getByText('failed', { exact: true }).waitFor();
   await page.locator('.page-head').getByText(/SCHEDULING_|[A-Z]+_\d+/).first().waitFor();
   await page.getByText('<img src=x onerror=alert(1)>').first().waitFor(); // text stays text
   assert.equal(await page.locator('main img').count(), 0);
