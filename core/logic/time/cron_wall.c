@@ -141,8 +141,15 @@ static int time_previous(const struct cron_expression *e, int from)
 /* ---- next and previous --------------------------------------------------------------------------------------------
  */
 
+static int64_t year_start(int year)
+{
+    return civil_days((struct civil_date){year, 1, 1}) * DAY_SECONDS;
+}
+
 int64_t wall_next(const struct cron_expression *e, int64_t from, int64_t limit)
 {
+    if (e->years && from < year_start(CRON_YEAR_FIRST))
+        from = year_start(CRON_YEAR_FIRST);
     int64_t day = floor_div(from, DAY_SECONDS);
     struct civil_date date = civil_from_days(day);
     int64_t first = day - (date.day - 1);
@@ -172,6 +179,8 @@ int64_t wall_next(const struct cron_expression *e, int64_t from, int64_t limit)
 
 int64_t wall_previous(const struct cron_expression *e, int64_t from, int64_t limit)
 {
+    if (e->years && from >= year_start(CRON_YEAR_LAST + 1))
+        from = year_start(CRON_YEAR_LAST + 1) - 1;
     int64_t day = floor_div(from, DAY_SECONDS);
     struct civil_date date = civil_from_days(day);
     int64_t first = day - (date.day - 1);

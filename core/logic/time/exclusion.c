@@ -51,6 +51,9 @@ enum status exclusion_create(const struct trigger_spec *spec, const struct calen
     if (!spec->calendar_count && !spec->quiet_count)
         return STATUS_OK;
     enum status status = check_quiet(spec, err);
+    for (size_t i = 0; i < spec->calendar_count && status == STATUS_OK; i++)
+        if (!calendars || !calendars[i])
+            status = error_set(err, STATUS_INVALID, "there is no calendar \"%s\"", spec->calendars[i]);
     if (status != STATUS_OK)
         return status;
     struct exclusion *exclusion = calloc(1, sizeof *exclusion);

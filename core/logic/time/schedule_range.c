@@ -11,7 +11,7 @@ struct piece {
 static bool piece_next(const struct schedule *s, instant after, instant until, struct piece *ret)
 {
     instant first = raw_next(s, after);
-    if (instant_cmp(first, until) > 0)
+    if (instant_is_never(first) || instant_cmp(first, until) > 0)
         return false;
     struct stretch stretch = exclusion_at(s->exclusion, s->zone, first);
     *ret = (struct piece){just_before(first), instant_min(just_before(stretch.until), until), first, stretch.verdict};

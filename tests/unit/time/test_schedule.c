@@ -268,6 +268,52 @@ static void test_quiet_hours_see_the_result(void **state)
 /* ---- refusals -----------------------------------------------------------------------------------------------------
  */
 
+static void test_missing_calendar(void **state)
+{
+    (void)state;
+    const struct calendar_spec *calendars[] = {NULL};
+    const char *names[] = {"holidays"};
+    struct trigger_spec spec = spec_of(TRIGGER_EVERY);
+    struct schedule_context context = {"k", zone_utc(), calendars};
+    struct schedule *s = NULL;
+    struct error err = {0};
+    spec.period = SPAN_MINUTE;
+    spec.calendars = names;
+    spec.calendar_count = 1;
+    assert_int_equal(schedule_compile(&spec, &context, &s, &err), STATUS_INVALID);
+    assert_string_equal(err.text, "there is no calendar \"holidays\"");
+}
+
+/* Nothing may be asked of a trigger that leads beyond the end of time. */
+static void test_the_ends_of_time(void **state)
+{
+    (void)state;
+    struct quiet_window quiet[] = {{22 * 3600000, 6 * 3600000}};
+    struct excluded ranges[2];
+    instant covered, newest[1];
+    for (int kind = TRIGGER_CRON; kind <= TRIGGER_AT; kind++) {
+        struct trigger_spec spec = spec_of((enum trigger_kind)kind);
+        spec.cron = "0 0 23 1 1 ? 2030,2032; 0 0 12 1 1 ? 2031";
+        spec.period = 100 * SPAN_DAY;
+        spec.align = true;
+        spec.at = moment("2030-06-01T21:00:00Z");
+        spec.end = moment("2033-01-01T00:00:00Z");
+        spec.quiet = quiet;
+        spec.quiet_count = kind == TRIGGER_CRON || kind == TRIGGER_AT;
+        struct schedule *s = compile(&spec, "k", zone_utc(), NULL);
+        expect(schedule_next(s, &fresh, INSTANT_MAX).at, "NONE");
+        (void)schedule_next_fire(s, &fresh, INSTANT_NONE);
+        assert_int_equal(schedule_count(s, moment("1970-01-01T00:00:00Z"), INSTANT_MAX), kind == TRIGGER_EVERY   ? 230
+                                                                                         : kind == TRIGGER_DELAY ? 0
+                                                                                                                 : 1);
+        assert_int_equal(schedule_newest(s, INSTANT_NONE, INSTANT_MAX, newest, 1), kind != TRIGGER_DELAY);
+        assert_int_equal(schedule_excluded(s, INSTANT_NONE, INSTANT_MAX, ranges, 2, &covered),
+                         kind == TRIGGER_CRON ? 2 : 0);
+        assert_true(covered.ms == INSTANT_MAX.ms);
+        schedule_free(s);
+    }
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -476,12 +522,20 @@ static void test_counting_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every),       cmocka_unit_test(test_every_is_spread),
-        cmocka_unit_test(test_at),          cmocka_unit_test(test_delay),
-        cmocka_unit_test(test_calendars),   cmocka_unit_test(test_calendar_dates_are_local),
-        cmocka_unit_test(test_quiet_hours), cmocka_unit_test(test_quiet_hours_see_the_result),
-        cmocka_unit_test(test_refusals),    cmocka_unit_test(test_jitter),
-        cmocka_unit_test(test_properties),  cmocka_unit_test(test_counting_is_bounded),
+        cmocka_unit_test(test_every),
+        cmocka_unit_test(test_every_is_spread),
+        cmocka_unit_test(test_at),
+        cmocka_unit_test(test_delay),
+        cmocka_unit_test(test_calendars),
+        cmocka_unit_test(test_calendar_dates_are_local),
+        cmocka_unit_test(test_quiet_hours),
+        cmocka_unit_test(test_quiet_hours_see_the_result),
+        cmocka_unit_test(test_missing_calendar),
+        cmocka_unit_test(test_the_ends_of_time),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_jitter),
+        cmocka_unit_test(test_properties),
+        cmocka_unit_test(test_counting_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
