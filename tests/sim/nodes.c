@@ -118,7 +118,7 @@ void node_start(struct world *world, size_t index)
 {
     static const struct sink_ops sink_ops = {on_log, on_run};
     struct node *node = &world->nodes[index];
-    if (node->life)
+    if (node->life || world->releasing)
         return;
     struct life *life = mem_new(struct life);
     life->world = world;

@@ -129,6 +129,8 @@ static void people_act(struct world *world, void *context)
 {
     struct sim_job *job = any_job(world);
     (void)context;
+    if (world->releasing)
+        return;
     world_at(world, world->now + world_draw(world, 1500, 9000), people_act, NULL);
     if (!job || world->now > sim_plan.end - 20000)
         return;
@@ -240,7 +242,7 @@ static void fault(struct world *world, void *context)
     size_t index = (size_t)world_draw(world, 0, (int64_t)world->node_count - 1);
     struct node *node = &world->nodes[index];
     (void)context;
-    if (world->now > sim_plan.faults_end)
+    if (world->now > sim_plan.faults_end || world->releasing)
         return;
     world_at(world, world->now + world_draw(world, 500, 9000), fault, NULL);
     world->faults++;
@@ -322,6 +324,8 @@ static void heal(struct world *world, void *context)
 static void restart_ended(struct world *world, void *context)
 {
     (void)context;
+    if (world->releasing)
+        return;
     world_at(world, world->now + 1000, restart_ended, NULL);
     for (size_t i = 0; world->healing && i < world->node_count; i++)
         node_start(world, i);
@@ -330,6 +334,8 @@ static void restart_ended(struct world *world, void *context)
 static void tick(struct world *world, void *context)
 {
     (void)context;
+    if (world->releasing)
+        return;
     coordination_tick(world);
     world_at(world, world->now + 200, tick, NULL);
 }

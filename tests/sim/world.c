@@ -31,6 +31,7 @@ void world_init(struct world *world, uint64_t seed, enum mutation mutation, bool
 
 void world_release(struct world *world)
 {
+    world->releasing = true;
     for (size_t i = 0; i < world->node_count; i++)
         node_kill(world, i);
     for (struct heap_entry *entry; (entry = heap_first(&world->events));) {

@@ -114,7 +114,7 @@ struct world {
     VEC(struct sent_call) calls;
     VEC(struct delivery *) free_list;
     enum mutation mutation;
-    bool trace, broken, healing;
+    bool trace, broken, healing, releasing; /* releasing: nothing new begins */
     char why[512];
     int64_t fires, skips, attempts, faults;
     uint64_t digest; /* of everything that happened: the same seed gives the same digest */
