@@ -113,7 +113,7 @@ int json_compare_strings(struct slice a, struct slice b)
 {
     struct slice ca = content(a), cb = content(b);
     const char *pa = ca.bytes, *pb = cb.bytes, *ea = pa + ca.length, *eb = pb + cb.length;
-    struct piece xa = {.length = 0}, xb = {.length = 0};
+    struct piece xa = {.bytes = ""}, xb = {.bytes = ""};
     for (;;) {
         bool more_a = xa.length || next_piece(&pa, ea, &xa);
         bool more_b = xb.length || next_piece(&pb, eb, &xb);
@@ -134,7 +134,7 @@ bool json_string_equals(struct slice string, const char *text)
 {
     struct slice inner = content(string);
     const char *p = inner.bytes, *end = p + inner.length;
-    struct piece piece = {.length = 0};
+    struct piece piece = {.bytes = ""};
     if (json_type_of(string) != JSON_STRING)
         return false;
     while (next_piece(&p, end, &piece)) {
@@ -153,7 +153,7 @@ void json_unquote(struct slice value, struct str *ret)
     }
     struct slice inner = content(value);
     const char *p = inner.bytes, *end = p + inner.length;
-    struct piece piece = {.length = 0};
+    struct piece piece = {.bytes = ""};
     while (next_piece(&p, end, &piece))
         str_add_bytes(ret, piece.bytes, piece.length);
 }

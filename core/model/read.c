@@ -200,29 +200,38 @@ void read_name(struct reader *reader, const struct place *place, struct slice va
                    text, LIMIT_NAME);
 }
 
-bool address_valid(const char *address)
+/* 1…65535 without leading zeros. */
+static bool port_valid(const char *text)
 {
-    const char *colon = strrchr(address, ':');
     long port = 0;
-    if (!colon || colon == address || strlen(address) > 255)
-        return false;
-    for (const char *p = colon + 1; *p; p++) {
+    for (const char *p = text; *p; p++) {
         if (*p < '0' || *p > '9' || port > 65535)
             return false;
         port = port * 10 + (*p - '0');
     }
-    if (port < 1 || port > 65535 || colon[1] == '0')
+    return port >= 1 && port <= 65535 && text[0] != '0';
+}
+
+static bool host_character(char c, bool ipv6)
+{
+    bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    if (hex || c == '.')
+        return true;
+    return ipv6 ? c == ':' : (c >= 'g' && c <= 'z') || (c >= 'G' && c <= 'Z') || c == '-' || c == '_';
+}
+
+bool address_valid(const char *address)
+{
+    const char *colon = strrchr(address, ':');
+    if (!colon || colon == address || strlen(address) > 255 || !port_valid(colon + 1))
         return false;
     bool bracket = address[0] == '[';
     if (bracket && (colon[-1] != ']' || colon - address < 4))
         return false;
     const char *end = bracket ? colon - 1 : colon;
-    for (const char *p = address + bracket; p < end; p++) {
-        bool hex = (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'f') || (*p >= 'A' && *p <= 'F');
-        bool letter = hex || (*p >= 'g' && *p <= 'z') || (*p >= 'G' && *p <= 'Z') || *p == '-' || *p == '_';
-        if (*p != '.' && !(bracket ? hex || *p == ':' : letter))
+    for (const char *p = address + bracket; p < end; p++)
+        if (!host_character(*p, bracket))
             return false;
-    }
     return true;
 }
 

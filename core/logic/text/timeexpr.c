@@ -1,6 +1,5 @@
 #include "core/logic/text/timeexpr.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const struct unit {
@@ -132,7 +131,7 @@ static void add_number(struct str *ret, int number, size_t width)
 
 static void add_offset(struct str *ret, int32_t offset, size_t letters)
 {
-    int32_t minutes = abs(offset) / 60;
+    int32_t minutes = (offset < 0 ? -offset : offset) / 60;
     str_add_char(ret, offset < 0 ? '-' : '+');
     add_number(ret, minutes / 60, letters > 1 ? 2 : 1);
     if (letters > 2)
