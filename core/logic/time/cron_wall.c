@@ -211,9 +211,13 @@ int64_t wall_previous(const struct cron_expression *e, int64_t from, int64_t lim
 /* ---- counting -----------------------------------------------------------------------------------------------------
  */
 
+/* Number of set bits; by hand, since the builtin is a call into the compiler's library on plain x86-64. */
 static int64_t ones(uint64_t bits)
 {
-    return __builtin_popcountll(bits);
+    bits -= bits >> 1 & UINT64_C(0x5555555555555555);
+    bits = (bits & UINT64_C(0x3333333333333333)) + (bits >> 2 & UINT64_C(0x3333333333333333));
+    bits = (bits + (bits >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (int64_t)(bits * UINT64_C(0x0101010101010101) >> 56);
 }
 
 /* Matches of one expression before a second of the day: closed form. */

@@ -11,39 +11,8 @@
 
 #include "core/logic/time/cron.h"
 #include "core/logic/time/schedule.h"
+#include "tests/unit/memory.h"
 #include "tests/unit/time/zoneinfo.h"
-
-static int64_t left = -1; /* allocations that succeed before one fails; −1: all do */
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define OWN_ALLOCATOR 0
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define OWN_ALLOCATOR 0
-#endif
-#ifndef OWN_ALLOCATOR
-#define OWN_ALLOCATOR 1
-
-void *__libc_malloc(size_t size); /* NOLINT(bugprone-reserved-identifier): the C library's own name for it */
-void *__libc_calloc(size_t count, size_t size); /* NOLINT(bugprone-reserved-identifier) */
-
-static bool fails(void)
-{
-    return left >= 0 && left-- == 0;
-}
-
-void *malloc(size_t size)
-{
-    return fails() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __libc_calloc(count, size);
-}
-#endif
 
 static enum status try_cron(void)
 {
@@ -110,14 +79,14 @@ static enum status try_misfire(void)
 }
 
 /* Fails allocation 0, 1, 2, … until one attempt needs no more of them. */
-static void exhaust(enum status (*attempt)(void), int64_t at_least)
+static void exhaust(enum status (*attempt)(void), long at_least)
 {
     enum status status = STATUS_NO_MEMORY;
-    int64_t n = 0;
+    long n = 0;
     for (; status == STATUS_NO_MEMORY && n < 100; n++) {
-        left = n;
+        memory_fail_at(n);
         status = attempt();
-        left = -1;
+        memory_fail_at(-1);
     }
     assert_int_equal(status, STATUS_OK);
     assert_true(n - 1 >= at_least);
@@ -126,8 +95,6 @@ static void exhaust(enum status (*attempt)(void), int64_t at_least)
 static void test_exhaustion(void **state)
 {
     (void)state;
-    if (!OWN_ALLOCATOR)
-        skip();
     exhaust(try_cron, 3);
     exhaust(try_schedule, 6);
     assert_int_equal(make_schedule(&compiled), STATUS_OK);
