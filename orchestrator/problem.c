@@ -31,6 +31,9 @@ static const struct entry {
 [DEFINITION_INVALID] = {"SCHEDULING_VALIDATION_001", 400, {
     "The document has {count} fault(s); nothing was written. Each is in the details with its path.",
     "文档有 {count} 处错误,未写入任何内容;details 中列出了每处错误及其路径。"}},
+[EXPRESSION_INVALID] = {"SCHEDULING_VALIDATION_001", 400, {
+    "The expression is not valid: {reason}",
+    "表达式无效:{reason}"}},
 [PAGE_INVALID]       = {"SCHEDULING_VALIDATION_002", 400, {
     "\"{name}\" is {value}; it must be {rule}.",
     "“{name}”的值为 {value},应为 {rule}。"}},
@@ -234,7 +237,7 @@ void problem_write(const struct problem *problem, enum language language, const 
     for (size_t i = 0; i < problem->arg_count; i++)
         out_text(&o, problem->args[i].key, problem->args[i].value);
     out_close(&o, '}');
-    if (problem->details.errors) {
+    if (problem->details.errors || trace_id) {
         out_key(&o, "details");
         details_write(&problem->details, false, ret);
         o.comma = true;

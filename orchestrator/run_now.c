@@ -8,8 +8,10 @@
 
 #define WAIT_MAX (10 * SPAN_MINUTE)  /* of ?wait= */
 #define OWNER_WAIT (5 * SPAN_SECOND) /* until somebody takes the job */
-#define POLL_FIRST 50                /* ms between two looks at a run */
+#define TAKEN_WAIT SPAN_SECOND       /* the same for calls that do not wait for the end */
+#define POLL_FIRST 20                /* ms between two looks at a run */
 #define POLL_LAST 200
+#define REFUSED 2 /* looks: a single one may fall between the run's commit and the request's */
 
 static void sleep_ms(int64_t ms)
 {
@@ -34,9 +36,11 @@ static bool waiting_begin(struct orchestrator *o)
 
 /* What a waiting call has seen of its run. */
 struct seen {
-    bool found, taken, ended; /* taken: an owner made a run of the request */
+    bool taken, ended; /* taken: an owner made a run of the request */
+    int missing;       /* looks in a row that found neither request nor run: its owner refused it, the job was busy */
     enum run_state state;
-    char *text; /* the run as JSON; owned */
+    enum overlap_policy overlap; /* of the job */
+    char *text;                  /* the run as JSON; owned */
 };
 
 struct run_context {
@@ -52,8 +56,8 @@ static bool look_at(struct call *call, int64_t id, struct seen *seen)
     op.run_read.id = id;
     enum status status = call_store(call, &op);
     const struct run_row *run = &op.run_read.run;
-    seen->found = status == STATUS_OK;
-    if (seen->found) {
+    seen->missing = status == STATUS_NOT_FOUND ? seen->missing + 1 : 0;
+    if (status == STATUS_OK) {
         struct str text;
         struct out out = out_to(&text);
         str_init(&text, LIMIT_DOCUMENT);
@@ -68,14 +72,23 @@ static bool look_at(struct call *call, int64_t id, struct seen *seen)
     return status == STATUS_OK || status == STATUS_NOT_FOUND || status == STATUS_UNAVAILABLE;
 }
 
-/* Until the run has ended, `until` has come, or (nobody has taken it) OWNER_WAIT is over. */
-static void wait_for_run(struct call *call, int64_t id, int64_t until, struct seen *seen)
+/* How long a call stays: to the end of the run, or only until somebody has taken (or refused) it. */
+struct patience {
+    bool granted, to_the_end;
+    int64_t until; /* ms, CLOCK_BOOTTIME */
+};
+
+/* Until the run has ended, patience is over, or (nobody has taken it) OWNER_WAIT is over. */
+static void wait_for_run(struct call *call, int64_t id, const struct patience *patience, struct seen *seen)
 {
     int64_t owner_until = mono_ms() + OWNER_WAIT, pause = POLL_FIRST;
     for (;;) {
-        if (!look_at(call, id, seen) || seen->ended)
+        if (!look_at(call, id, seen) || seen->ended || seen->missing == REFUSED)
             return;
-        int64_t left = (seen->taken || owner_until > until ? until : owner_until) - mono_ms();
+        if (seen->taken && !patience->to_the_end)
+            return;
+        int64_t until = seen->taken || owner_until > patience->until ? patience->until : owner_until;
+        int64_t left = until - mono_ms();
         if (left <= 0 || atomic_load(&call->o->stopping))
             return;
         sleep_ms(pause < left ? pause : left);
@@ -83,25 +96,31 @@ static void wait_for_run(struct call *call, int64_t id, int64_t until, struct se
     }
 }
 
+static bool is_busy(struct problem *problem, const char *job, enum overlap_policy overlap)
+{
+    return problem_set(problem, RUN_BUSY, "job", job, "overlap", overlap_policy_text(overlap), NULL);
+}
+
 /* CONFLICT_001 when the job is busy and its overlap policy is not `allow`. */
-static bool may_run_now(struct catalog *catalog, const struct definition_row *row, struct problem *problem)
+static bool may_run_now(struct catalog *catalog, const struct definition_row *row, enum overlap_policy *ret_overlap,
+                        struct problem *problem)
 {
     const struct document *job = catalog_find(catalog, DOCUMENT_JOB, row->project, row->name);
     if (catalog->failed)
         return problem_set(problem, STORE_AWAY, NULL);
-    if (!job || row->running == 0 || job->job.overlap == OVERLAP_ALLOW)
-        return true;
-    return problem_set(problem, RUN_BUSY, "job", row->name, "overlap", overlap_policy_text(job->job.overlap), NULL);
+    if (job)
+        *ret_overlap = job->job.overlap;
+    return !job || row->running == 0 || *ret_overlap == OVERLAP_ALLOW || is_busy(problem, row->name, *ret_overlap);
 }
 
-static bool find_job(struct call *call, struct batch_item *item)
+static bool find_job(struct call *call, struct batch_item *item, enum overlap_policy *ret_overlap)
 {
     struct store_op op;
     struct catalog catalog;
     if (!definition_fetch(call, DOCUMENT_JOB, call->project, item->key, &op, &item->problem))
         return false;
     catalog_init(&catalog, call);
-    bool ok = may_run_now(&catalog, &op.list.rows[0], &item->problem);
+    bool ok = may_run_now(&catalog, &op.list.rows[0], ret_overlap, &item->problem);
     catalog_release(&catalog);
     store_op_release(&op);
     return ok;
@@ -145,20 +164,41 @@ static void run_result(struct call *call, struct batch *batch, size_t index, str
     out_close(out, '}');
 }
 
-static bool run_one(struct call *call, struct batch *batch, size_t i, int64_t until, struct run_context *c)
+static bool run_one(struct call *call, struct batch *batch, size_t i, const struct patience *patience,
+                    struct run_context *c)
 {
     struct batch_item *item = &batch->items[i];
-    if (item->problem.code != PROBLEM_NONE || !wish_read(call, batch, item, REQUEST_RUN, &c->adds[i]) ||
-        !find_job(call, item))
+    struct seen *seen = &c->seen[i];
+    if (item->problem.code != PROBLEM_NONE || !wish_read(call, batch, item, REQUEST_RUN, &c->adds[i]))
         return true;
+    /* A key may have been seen before, and then its run is why the job is busy: its owner decides. */
+    bool ask_owner = c->adds[i].idempotency_key && patience->granted;
+    if (!find_job(call, item, &seen->overlap) && !(ask_owner && item->problem.code == RUN_BUSY))
+        return true;
+    problem_release(&item->problem);
     if (!add_one(call, item, &c->adds[i]))
         return false;
-    if (until < 0 || item->problem.code != PROBLEM_NONE)
+    if (!patience->granted || item->problem.code != PROBLEM_NONE)
         return true;
-    wait_for_run(call, c->adds[i].row.id, until, &c->seen[i]);
-    if (!c->seen[i].taken && mono_ms() < until && !atomic_load(&call->o->stopping))
+    wait_for_run(call, c->adds[i].row.id, patience, seen);
+    if (seen->missing == REFUSED) /* somebody else was first */
+        (void)is_busy(&item->problem, item->key, seen->overlap);
+    else if (!seen->taken && patience->to_the_end && mono_ms() < patience->until && !atomic_load(&call->o->stopping))
         withdraw(call, item, c->adds[i].row.id);
+    if (!patience->to_the_end) { /* nobody asked how it goes on */
+        free(seen->text);
+        seen->text = NULL;
+    }
     return true;
+}
+
+/* Without ?wait= a single run is still followed until it is taken, so that a refusal is told. */
+static struct patience grant(struct call *call, const struct batch *batch, span wait)
+{
+    struct patience patience = {.to_the_end = wait > 0};
+    patience.granted = (wait > 0 || batch->count == 1) && waiting_begin(call->o);
+    patience.until = mono_ms() + (wait > 0 ? wait : TAKEN_WAIT);
+    return patience;
 }
 
 void jobs_run(struct call *call)
@@ -169,13 +209,13 @@ void jobs_run(struct call *call)
         return;
     struct run_context c = {mem_alloc((batch.count + 1) * sizeof *c.adds),
                             mem_alloc((batch.count + 1) * sizeof *c.seen)};
-    bool waits = wait > 0 && waiting_begin(call->o), ok = true, all_ended = true;
-    int64_t until = waits ? mono_ms() + wait : -1;
+    struct patience patience = grant(call, &batch, wait);
+    bool ok = true, all_ended = true;
     for (size_t i = 0; ok && i < batch.count; i++) {
-        ok = run_one(call, &batch, i, until, &c);
+        ok = run_one(call, &batch, i, &patience, &c);
         all_ended = all_ended && (c.seen[i].ended || batch.items[i].problem.code != PROBLEM_NONE);
     }
-    if (waits)
+    if (patience.granted)
         atomic_fetch_sub(&call->o->waiting, 1);
     if (ok) {
         if (!all_ended && (wait > 0 || call->name))

@@ -96,7 +96,7 @@ static void answer_cron(struct call *call, const struct cron_question *q)
         out_close(&out, '}');
     } else {
         details_add(&call->problem.details, DEFINITION_INVALID, false, "cron", "%s", err.text);
-        call_fail(call, DEFINITION_INVALID, "count", "1", NULL);
+        call_fail(call, EXPRESSION_INVALID, "reason", err.text, NULL);
     }
     faults_release(&warnings);
     free(next);
