@@ -1,43 +1,16 @@
+/* Cron text as a whole: dialects, macros, several expressions. One field is cron_field.c's. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/hash.h"
-#include "core/logic/time/cron_fields.h"
+#include "core/logic/time/cron_parser.h"
 
-struct field_rule {
-    const char *name;
-    int low, high;   /* values that may be written */
-    int step_high;   /* largest sensible step */
-    int spread_high; /* `H` chooses up to here: days 29…31 do not come in every month */
-};
-
-static const struct field_rule field_rules[CRON_FIELDS] = {
-    [CRON_SECOND] = {"second", 0, 59, 59, 59},
-    [CRON_MINUTE] = {"minute", 0, 59, 59, 59},
-    [CRON_HOUR] = {"hour", 0, 23, 23, 23},
-    [CRON_DAY] = {"day of month", 1, 31, 31, 28},
-    [CRON_MONTH] = {"month", 1, 12, 12, 12},
-    [CRON_WEEKDAY] = {"day of week", 0, 7, 7, 6},
-    [CRON_YEAR] = {"year", CRON_YEAR_FIRST, CRON_YEAR_LAST, CRON_YEAR_LAST, CRON_YEAR_LAST},
-};
-
-static const struct dialect_rule {
-    const char *name;
-    size_t fields_low, fields_high;
-    enum cron_field first; /* what the first field is */
-    int weekday_low, weekday_high;
-    bool sunday_is_one;   /* 1 = SUN … 7 = SAT; otherwise 0 = SUN */
-    bool one_question;    /* exactly one of the day fields is `?` */
-    bool wraps;           /* 22-2 is a range over midnight */
-    bool strict_step;     /* a step longer than the field is an error, not a warning */
-    bool star_decides;    /* Vixie: either day field matches, unless one starts with `*` */
-    bool seven_is_sunday; /* 0 and 7 */
-} dialect_rules[] = {
-    [CRON_QUARTZ] = {"quartz", 6, 7, CRON_SECOND, 1, 7, true, true, true, true, false, false},
-    [CRON_UNIX] = {"unix", 5, 5, CRON_MINUTE, 0, 7, false, false, false, false, true, true},
-    [CRON_SPRING] = {"spring", 6, 6, CRON_SECOND, 0, 7, false, false, false, true, false, true},
-    [CRON_ANT] = {"ant", 1, 7, CRON_SECOND, 0, 7, false, false, true, true, false, false},
+static const struct cron_dialect_rule dialect_rules[] = {
+    [CRON_QUARTZ] = {"quartz", 6, 7, CRON_SECOND, 1, 7, true, true, true, true, false, false, false},
+    [CRON_UNIX] = {"unix", 5, 5, CRON_MINUTE, 0, 7, false, false, false, false, true, true, false},
+    [CRON_SPRING] = {"spring", 6, 6, CRON_SECOND, 0, 7, false, false, false, true, false, true, false},
+    [CRON_ANT] = {"ant", 1, 7, CRON_SECOND, 0, 7, false, false, true, true, false, false, true},
 };
 
 static const struct macro {
@@ -48,429 +21,18 @@ static const struct macro {
     {"@daily", "0 0 * * *"},  {"@midnight", "0 0 * * *"}, {"@hourly", "0 * * * *"},
 };
 
-static const char month_names[] = "JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC";
-static const char weekday_names[] = "SUNMONTUEWEDTHUFRISAT";
-
-struct parser {
-    const char *text; /* all of it: positions are counted from here */
-    const char *at;
-    const char *end; /* of the present field */
-    enum cron_field field;
-    const struct dialect_rule *dialect;
-    uint64_t key;
-    struct faults *warnings;
-    struct error *err;
-    struct cron_expression *expression;
-    bool numeric_weekday;
-};
-
-static enum status fail_at(const struct parser *p, const char *at, const char *reason)
-{
-    return error_set(p->err, STATUS_INVALID, "cron: position %d (%s): %s", (int)(at - p->text) + 1,
-                     field_rules[p->field].name, reason);
-}
-
-static enum status fail(const struct parser *p, const char *reason)
-{
-    return fail_at(p, p->at, reason);
-}
-
-/* ---- pieces of a field --------------------------------------------------------------------------------------------
- */
-
-static char upper(char c)
-{
-    return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-}
-
-static bool is_letter(char c)
-{
-    return upper(c) >= 'A' && upper(c) <= 'Z';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool take(struct parser *p, char c)
-{
-    if (p->at == p->end || upper(*p->at) != c)
-        return false;
-    p->at++;
-    return true;
-}
-
-static char peek(const struct parser *p, size_t ahead)
-{
-    return (char)((size_t)(p->end - p->at) > ahead ? upper(p->at[ahead]) : '\0');
-}
-
-static int weekday_low(const struct parser *p)
-{
-    return p->field == CRON_WEEKDAY ? p->dialect->weekday_low : field_rules[p->field].low;
-}
-
-static int weekday_high(const struct parser *p)
-{
-    return p->field == CRON_WEEKDAY ? p->dialect->weekday_high : field_rules[p->field].high;
-}
-
-static enum status take_digits(struct parser *p, int *ret)
-{
-    const char *begin = p->at;
-    int value = 0;
-    if (!is_digit(peek(p, 0)))
-        return fail(p, p->at == p->end ? "a number is missing" : "a number is expected here");
-    for (; p->at < p->end && is_digit(*p->at); p->at++) {
-        if (value > 9999)
-            return fail_at(p, begin, "the number is too big");
-        value = value * 10 + (*p->at - '0');
-    }
-    *ret = value;
-    return STATUS_OK;
-}
-
-/* JAN…DEC and SUN…SAT, exactly three letters, but for the `L` of "FRIL". */
-static enum status take_name(struct parser *p, int *ret)
-{
-    const char *names = p->field == CRON_MONTH ? month_names : p->field == CRON_WEEKDAY ? weekday_names : "";
-    size_t count = strlen(names) / 3, letters = 0;
-    while (is_letter(peek(p, letters)))
-        letters++;
-    bool last = p->field == CRON_WEEKDAY && letters == 4 && peek(p, 3) == 'L';
-    for (size_t i = 0; i < count && (letters == 3 || last); i++) {
-        const char *name = names + i * 3;
-        if (peek(p, 0) == name[0] && peek(p, 1) == name[1] && peek(p, 2) == name[2]) {
-            p->at += 3;
-            *ret = (int)i + (p->field == CRON_MONTH || p->dialect->sunday_is_one);
-            return STATUS_OK;
-        }
-    }
-    return fail(p, p->field == CRON_MONTH     ? "unknown name; months are JAN … DEC, three letters each"
-                   : p->field == CRON_WEEKDAY ? "unknown name; week days are SUN … SAT, three letters each"
-                                              : "a letter has no meaning here");
-}
-
-static enum status take_value(struct parser *p, int *ret)
-{
-    const char *begin = p->at;
-    char reason[96];
-    *ret = 0;
-    if (is_letter(peek(p, 0)))
-        return take_name(p, ret);
-    enum status status = take_digits(p, ret);
-    if (status != STATUS_OK)
-        return status;
-    if (*ret < weekday_low(p) || *ret > weekday_high(p)) {
-        (void)snprintf(reason, sizeof reason, "%d is outside of %d…%d", *ret, weekday_low(p), weekday_high(p));
-        return fail_at(p, begin, reason);
-    }
-    p->numeric_weekday |= p->field == CRON_WEEKDAY;
-    return STATUS_OK;
-}
-
-/* Value as written → bit of the field. Weekdays: 0 = Sunday inside; the Ant dialect's 7 stands for no day. */
-static void set_bit(struct parser *p, int value)
-{
-    struct cron_expression *e = p->expression;
-    switch (p->field) {
-    case CRON_SECOND:
-        e->seconds |= UINT64_C(1) << value;
-        break;
-    case CRON_MINUTE:
-        e->minutes |= UINT64_C(1) << value;
-        break;
-    case CRON_HOUR:
-        e->hours |= UINT32_C(1) << value;
-        break;
-    case CRON_DAY:
-        e->days |= UINT32_C(1) << value;
-        break;
-    case CRON_MONTH:
-        e->months |= UINT32_C(1) << value;
-        break;
-    case CRON_WEEKDAY:
-        value -= p->dialect->sunday_is_one;
-        if (value < 7 || p->dialect->seven_is_sunday)
-            e->weekdays = (uint8_t)(e->weekdays | 1U << value % 7);
-        break;
-    case CRON_YEAR:
-        e->years->words[(value - CRON_YEAR_FIRST) / 64] |= UINT64_C(1) << (value - CRON_YEAR_FIRST) % 64;
-        break;
-    case CRON_FIELDS:
-    default:
-        break;
-    }
-}
-
-/* Every `step`-th value; a range may wrap around, counted on from its first value. */
-static void set_range(struct parser *p, int first, int last, int step)
-{
-    int low = weekday_low(p), size = weekday_high(p) - low + 1;
-    int length = last >= first ? last - first : last - first + size;
-    for (int i = 0; i <= length; i += step)
-        set_bit(p, low + (first - low + i) % size);
-}
-
-/* "/n" after a range; absent = 1. */
-static enum status take_step(struct parser *p, bool *ret_given, int *ret)
-{
-    const char *begin = p->at;
-    char reason[120];
-    *ret = 1;
-    *ret_given = take(p, '/');
-    if (!*ret_given)
-        return STATUS_OK;
-    enum status status = take_digits(p, ret);
-    if (status != STATUS_OK)
-        return status;
-    if (*ret == 0)
-        return fail_at(p, begin, "a step of 0 never moves on; the smallest is 1");
-    int high = field_rules[p->field].step_high;
-    if (*ret <= high)
-        return STATUS_OK;
-    (void)snprintf(reason, sizeof reason, "a step of %d is longer than the field; the largest is %d", *ret, high);
-    if (p->dialect->strict_step)
-        return fail_at(p, begin, reason);
-    if (p->warnings)
-        faults_warn(p->warnings, "", "cron: position %d (%s): %s, so it matches its first value alone",
-                    (int)(begin - p->text) + 1, field_rules[p->field].name, reason);
-    return STATUS_OK;
-}
-
-/* `H`, `H(a-b)`, each with an optional step: a place chosen by the key, the same for ever. */
-static enum status take_spread(struct parser *p)
-{
-    const char *begin = p->at++;
-    int low = weekday_low(p), high = field_rules[p->field].spread_high, step;
-    bool stepped;
-    if (p->field == CRON_YEAR)
-        return fail_at(p, begin, "H has no meaning for years");
-    if (p->field == CRON_WEEKDAY)
-        high = low + 6;
-    if (take(p, '(')) {
-        enum status status = take_value(p, &low);
-        if (status == STATUS_OK && !take(p, '-'))
-            return fail(p, "H(a-b) needs a '-' here");
-        if (status == STATUS_OK)
-            status = take_value(p, &high);
-        if (status != STATUS_OK)
-            return status;
-        if (!take(p, ')'))
-            return fail(p, "H(a-b) needs a ')' here");
-        if (low > high)
-            return fail_at(p, begin, "H(a-b) needs a <= b");
-    }
-    enum status status = take_step(p, &stepped, &step);
-    if (status != STATUS_OK)
-        return status;
-    int size = high - low + 1, choices = stepped && step < size ? step : size;
-    int chosen = (int)(hash_mix(p->key + (uint64_t)p->field) % (uint64_t)choices);
-    set_range(p, low + chosen, stepped ? high : low + chosen, stepped ? step : 1);
-    return STATUS_OK;
-}
-
-/* a, a-b, a/s, a-b/s, *, * /s; one member of a list. */
-static enum status take_member(struct parser *p)
-{
-    const char *begin = p->at;
-    int first = weekday_low(p), last = weekday_high(p), step;
-    bool stepped, range = true;
-    enum status status = STATUS_OK;
-    if (peek(p, 0) == 'H')
-        return take_spread(p);
-    /* Quartz lets "/5" stand for every fifth from the field's start */
-    if (!take(p, '*') && !(peek(p, 0) == '/' && p->dialect->one_question)) {
-        status = take_value(p, &first);
-        range = status == STATUS_OK && take(p, '-');
-        if (range)
-            status = take_value(p, &last);
-        if (status != STATUS_OK)
-            return status;
-        if (range && first > last && !p->dialect->wraps)
-            return fail_at(p, begin, "the range runs backwards; write two, joined by a comma");
-    }
-    status = take_step(p, &stepped, &step);
-    if (status != STATUS_OK)
-        return status;
-    set_range(p, first, range || stepped ? last : first, step);
-    return STATUS_OK;
-}
-
-/* ---- special days -------------------------------------------------------------------------------------------------
- */
-
-#define ALONE "L, W and # stand alone in their field; join several expressions with ';'"
-
-static enum status expect_end(struct parser *p)
-{
-    if (p->at == p->end)
-        return STATUS_OK;
-    return fail(p, peek(p, 0) == ',' ? ALONE : "unexpected character");
-}
-
-/* L, L-n, LW, L-nW, nW. *ret_taken = false: none of them. */
-static enum status take_special_day(struct parser *p, bool *ret_taken)
-{
-    struct cron_expression *e = p->expression;
-    const char *begin = p->at;
-    int n = 0;
-    *ret_taken = true;
-    if (take(p, 'L')) {
-        if (take(p, '-')) {
-            enum status status = take_digits(p, &n);
-            if (status != STATUS_OK)
-                return status;
-            if (n > 30)
-                return fail_at(p, begin, "no month has so many days; L-n goes to L-30");
-        }
-        *(take(p, 'W') ? &e->workdays_from_end : &e->days_from_end) |= UINT32_C(1) << n;
-        return expect_end(p);
-    }
-    size_t digits = 0;
-    while (is_digit(peek(p, digits)))
-        digits++;
-    *ret_taken = digits && peek(p, digits) == 'W';
-    if (!*ret_taken)
-        return STATUS_OK;
-    enum status status = take_value(p, &n);
-    if (status != STATUS_OK)
-        return status;
-    p->at++;
-    e->workdays |= UINT32_C(1) << n;
-    return expect_end(p);
-}
-
-/* "#n", "#Ln" or "L" behind a weekday: moves what set_bit gathered to its place. */
-static enum status take_nth(struct parser *p)
-{
-    struct cron_expression *e = p->expression;
-    const char *begin = p->at;
-    int n = 1;
-    bool from_end = take(p, 'L');
-    if (!from_end) {
-        p->at++; /* # */
-        from_end = take(p, 'L');
-        enum status status = take_digits(p, &n);
-        if (status != STATUS_OK)
-            return status;
-        if (n < 1 || n > 5)
-            return fail_at(p, begin, "a month has 1 to 5 of a week day");
-    }
-    int index = n - 1 + (from_end ? CRON_NTH_LAST : 0);
-    e->nth[index] = e->weekdays;
-    e->weekdays = 0;
-    return expect_end(p);
-}
-
-/* Quartz: a lone L is the last day of the week. dL, d#n, and in the Ant dialect d-d#n. */
-static enum status take_special_weekday(struct parser *p, bool *ret_taken)
-{
-    const char *mark = p->at;
-    while (mark < p->end && *mark != '#' && *mark != ',' && *mark != '/')
-        mark++;
-    bool last = mark > p->at && upper(mark[-1]) == 'L';
-    *ret_taken = last || (mark < p->end && *mark == '#');
-    if (!*ret_taken)
-        return STATUS_OK;
-    if (peek(p, 0) == 'L') {
-        p->at++;
-        p->expression->weekdays |= 1U << 6;
-        return expect_end(p);
-    }
-    int first = 0, second;
-    enum status status = take_value(p, &first);
-    if (status != STATUS_OK)
-        return status;
-    second = first;
-    if (p->dialect == &dialect_rules[CRON_ANT] && take(p, '-'))
-        status = take_value(p, &second);
-    if (status != STATUS_OK)
-        return status;
-    set_range(p, first, second, 1);
-    if (peek(p, 0) != 'L' && peek(p, 0) != '#')
-        return fail(p, "unexpected character");
-    return take_nth(p);
-}
-
-/* ---- fields -------------------------------------------------------------------------------------------------------
- */
-
-static enum status parse_list(struct parser *p)
-{
-    bool taken = false;
-    enum status status = p->field == CRON_DAY       ? take_special_day(p, &taken)
-                         : p->field == CRON_WEEKDAY ? take_special_weekday(p, &taken)
-                                                    : STATUS_OK;
-    if (taken || status != STATUS_OK)
-        return status;
-    do {
-        if ((status = take_member(p)) != STATUS_OK)
-            return status;
-    } while (take(p, ','));
-    if (p->at == p->end)
-        return STATUS_OK;
-    char c = peek(p, 0);
-    if (p->field == CRON_DAY || p->field == CRON_WEEKDAY)
-        if (c == 'L' || c == 'W' || c == '#')
-            return fail(p, ALONE);
-    return fail(p, "unexpected character");
-}
-
-static enum status parse_field(struct parser *p)
-{
-    struct cron_expression *e = p->expression;
-    bool day = p->field == CRON_DAY, weekday = p->field == CRON_WEEKDAY;
-    size_t length = (size_t)(p->end - p->at);
-    bool star = *p->at == '*', question = *p->at == '?';
-    bool whole = (length == 1 && (star || question)) || (length == 3 && memcmp(p->at, "*/1", 3) == 0);
-    if (question) {
-        if (!day && !weekday && p->dialect != &dialect_rules[CRON_ANT])
-            return fail(p, "'?' has a meaning for the day fields only; write '*'");
-        if (length > 1)
-            return fail(p, "'?' stands alone");
-    }
-    if (day)
-        e->any_day = whole;
-    if (weekday)
-        e->any_weekday = whole;
-    if (p->field == CRON_YEAR) {
-        if (whole)
-            return STATUS_OK;
-        if (!(e->years = calloc(1, sizeof *e->years)))
-            return error_set(p->err, STATUS_NO_MEMORY, "out of memory");
-    }
-    if (star || question || *p->at == '/')
-        e->stars = (uint8_t)(e->stars | 1U << p->field);
-    e->wild = e->stars & (1U << CRON_MINUTE | 1U << CRON_HOUR);
-    if (whole) {
-        set_range(p, weekday_low(p), weekday_high(p), 1);
-        return STATUS_OK;
-    }
-    const char *begin = p->at;
-    enum status status = parse_list(p);
-    if (status != STATUS_OK || !weekday)
-        return status;
-    uint8_t all = e->weekdays;
-    for (size_t i = 0; i < CRON_NTH; i++)
-        all |= e->nth[i];
-    return all ? STATUS_OK : fail_at(p, begin, "7 is no day here; Sunday is 0");
-}
+static const char *const weekday_names[] = {"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"};
 
 /* Digits for weekdays mean other days in other schedulers: spell out how they were read. */
-static void warn_weekday(const struct parser *p, const char *begin, const char *end)
+static void warn_weekday(const struct cron_parser *p, const char *begin, const char *end)
 {
-    const struct cron_expression *e = p->expression;
     char names[40] = "";
     size_t length = 0;
-    uint8_t all = e->weekdays;
-    for (size_t i = 0; i < CRON_NTH; i++)
-        all |= e->nth[i];
+    uint8_t all = cron_named_weekdays(p->expression);
     for (int day = 0; day < 7; day++)
         if (all >> day & 1)
-            length += (size_t)snprintf(names + length, sizeof names - length, "%s%.3s", length ? "," : "",
-                                       weekday_names + (size_t)day * 3);
+            length +=
+                (size_t)snprintf(names + length, sizeof names - length, "%s%s", length ? "," : "", weekday_names[day]);
     faults_warn(p->warnings, "",
                 "cron: position %d (day of week): \"%.*s\" means %s here (%s); write names to be safe, for digits "
                 "differ between schedulers",
@@ -478,7 +40,7 @@ static void warn_weekday(const struct parser *p, const char *begin, const char *
                 p->dialect->sunday_is_one ? "1 = SUN … 7 = SAT" : "0 = SUN … 6 = SAT");
 }
 
-static enum status check_days(const struct parser *p, const char *starts[CRON_FIELDS])
+static enum status check_days(const struct cron_parser *p, const char *starts[CRON_FIELDS])
 {
     struct cron_expression *e = p->expression;
     bool day_question = *starts[CRON_DAY] == '?', weekday_question = *starts[CRON_WEEKDAY] == '?';
@@ -522,12 +84,12 @@ static size_t split(const char *begin, const char *end, struct word *ret, size_t
 }
 
 /* What a field is when the dialect has none for it. */
-static const char *fallback_field(const struct dialect_rule *dialect, enum cron_field field)
+static const char *fallback_field(const struct cron_dialect_rule *dialect, enum cron_field field)
 {
     return field == CRON_SECOND && dialect->first != CRON_SECOND ? "0" : "*";
 }
 
-static enum status parse_fields(struct parser *p, const struct word *words, size_t count)
+static enum status parse_fields(struct cron_parser *p, const struct word *words, size_t count)
 {
     const char *starts[CRON_FIELDS];
     for (int f = CRON_SECOND; f < CRON_FIELDS; f++) {
@@ -538,7 +100,7 @@ static enum status parse_fields(struct parser *p, const struct word *words, size
         p->at = starts[f] = given ? words[index].begin : absent;
         p->end = given ? words[index].end : absent + 1;
         p->numeric_weekday = false;
-        enum status status = parse_field(p);
+        enum status status = cron_field_parse(p);
         if (status != STATUS_OK)
             return status;
         if (p->numeric_weekday && p->warnings && count > 5)
@@ -547,7 +109,7 @@ static enum status parse_fields(struct parser *p, const struct word *words, size
     return check_days(p, starts);
 }
 
-static enum status fail_macro(const struct parser *p, struct word word)
+static enum status fail_macro(const struct cron_parser *p, struct word word)
 {
     int position = (int)(word.begin - p->text) + 1, length = (int)(word.end - word.begin);
     if (length >= 6 && memcmp(word.begin, "@every", 6) == 0)
@@ -570,12 +132,12 @@ static const struct macro *find_macro(struct word word)
 }
 
 /* A macro is unix text of its own, so a fault in it cannot be the writer's. */
-static enum status parse_macro(struct parser *p, struct word word)
+static enum status parse_macro(struct cron_parser *p, struct word word)
 {
     const struct macro *macro = find_macro(word);
     if (!macro)
         return fail_macro(p, word);
-    struct parser own = *p;
+    struct cron_parser own = *p;
     struct word words[5];
     own.text = macro->expression;
     own.dialect = &dialect_rules[CRON_UNIX];
@@ -583,7 +145,7 @@ static enum status parse_macro(struct parser *p, struct word word)
     return parse_fields(&own, words, split(macro->expression, macro->expression + strlen(macro->expression), words, 5));
 }
 
-static enum status fail_count(const struct parser *p, const char *begin, size_t count, enum cron_dialect dialect)
+static enum status fail_count(const struct cron_parser *p, const char *begin, size_t count, enum cron_dialect dialect)
 {
     int position = (int)(begin - p->text) + 1;
     if (count == 0)
@@ -593,12 +155,13 @@ static enum status fail_count(const struct parser *p, const char *begin, size_t 
                          "cron: position %d: %zu fields; 5 (minute hour day month weekday) or 6 to 7 (second first, "
                          "year last) are needed",
                          position, count);
-    const struct dialect_rule *rule = &dialect_rules[dialect];
+    const struct cron_dialect_rule *rule = &dialect_rules[dialect];
     return error_set(p->err, STATUS_INVALID, "cron: position %d: %zu fields; the dialect %s has %zu to %zu", position,
                      count, rule->name, rule->fields_low, rule->fields_high);
 }
 
-static enum status parse_expression(struct parser *p, const char *begin, const char *end, enum cron_dialect dialect)
+static enum status parse_expression(struct cron_parser *p, const char *begin, const char *end,
+                                    enum cron_dialect dialect)
 {
     struct word words[CRON_FIELDS];
     size_t count = split(begin, end, words, CRON_FIELDS);
@@ -633,7 +196,7 @@ enum status cron_parse(const char *text, enum cron_dialect dialect, const char *
     struct cron *cron = calloc(1, sizeof *cron + count * sizeof *cron->expressions);
     if (!cron)
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
-    struct parser p = {.text = text, .key = hash_text(key ? key : "", 0), .warnings = warnings, .err = err};
+    struct cron_parser p = {.text = text, .key = hash_text(key ? key : "", 0), .warnings = warnings, .err = err};
     enum status status = STATUS_OK;
     const char *begin = text;
     for (size_t i = 0; i < count && status == STATUS_OK; i++) {
