@@ -356,6 +356,7 @@ static void batch_answered(struct scheduler *s, struct work *work)
             scheduler_fenced(s, "a batch was refused");
         break;
     case STATUS_UNKNOWN:
+    case STATUS_EXISTS: /* this number has been committed: it was in doubt before */
         stall(s, work);
         batch_check(s);
         break;

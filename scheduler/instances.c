@@ -203,6 +203,15 @@ const struct task_spec *application_task(const struct application *application, 
 /* ---- limits --------------------------------------------------------------------------------------------------------
  */
 
+/* What executors can bear is shared out among the schedulers that are alive. */
+static int64_t share(const struct scheduler *s, int64_t limit)
+{
+    int64_t live = 0;
+    for (size_t i = 0; i < s->nodes.count; i++)
+        live += !s->nodes.items[i].draining;
+    return live > 1 ? (limit / live > 0 ? limit / live : 1) : limit;
+}
+
 static int32_t per_instance(const struct scheduler *s, const struct application *application,
                             const struct step_spec *step)
 {
@@ -210,7 +219,7 @@ static int32_t per_instance(const struct scheduler *s, const struct application 
     struct call_spec call = call_spec_resolve(task ? &task->call : NULL, step);
     if (call.serial)
         return 1;
-    return call.concurrency > 0 ? call.concurrency : (int32_t)s->settings->dispatch.max_per_instance;
+    return (int32_t)share(s, call.concurrency > 0 ? call.concurrency : s->settings->dispatch.max_per_instance);
 }
 
 /* A limit above the instance; NULL: none is reached. */
@@ -221,7 +230,7 @@ static const char *limit_above(const struct scheduler *s, const struct job *job,
         return "scheduler_limit";
     if (job->in_flight >= (spec->max_in_flight > 0 ? spec->max_in_flight : JOB_IN_FLIGHT_DEFAULT))
         return "job_limit";
-    if (application && application->in_flight >= s->settings->dispatch.max_per_application)
+    if (application && application->in_flight >= share(s, s->settings->dispatch.max_per_application))
         return "application_limit";
     return NULL;
 }
@@ -245,7 +254,7 @@ const char *room_for(struct scheduler *s, const struct job *job, const struct jo
         struct application *application = application_of(s, spec->meta.project, step);
         if (!application)
             return NULL; /* the machine waits with its own reason */
-        if (application->in_flight >= s->settings->dispatch.max_per_application)
+        if (application->in_flight >= share(s, s->settings->dispatch.max_per_application))
             return "application_limit";
         int32_t most = per_instance(s, application, step);
         bool any_full = false;

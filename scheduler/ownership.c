@@ -58,6 +58,9 @@ void ownership_event(void *context, const struct coordination_event *event)
     switch (event->kind) {
     case COORDINATION_CONNECTED:
         s->connected = true;
+        if (s->was_lost) /* the others may be on their way back, too: a moment for everybody */
+            s->settled_at = mono_add(s->now.mono, s->settings->coordination.session_timeout / 2);
+        s->was_lost = false;
         sink_logf(s->ports.sink, LOG_INFO, "Coordination is connected.", "node=%s", s->node);
         break;
     case COORDINATION_SUSPENDED:
@@ -67,6 +70,7 @@ void ownership_event(void *context, const struct coordination_event *event)
         break;
     case COORDINATION_LOST:
         session_lost(s);
+        s->was_lost = true;
         sink_logf(s->ports.sink, LOG_WARN, "The coordination session is over; claims are made anew.", "%s", "");
         break;
     case COORDINATION_NODES:
@@ -111,6 +115,12 @@ bool ownership_others(const struct scheduler *s)
             return true;
     }
     return false;
+}
+
+/* After a lost session: has everybody had the time to come back? */
+bool ownership_settled(const struct scheduler *s)
+{
+    return mono_cmp(s->now.mono, s->settled_at) >= 0;
 }
 
 static bool store_ok(const struct scheduler *s)
@@ -243,6 +253,7 @@ static void claim_wanted(struct scheduler *s)
     struct assign_slot *slots = mem_alloc(s->slot_count * sizeof *slots);
     int32_t *owners = mem_alloc(s->slot_count * sizeof *owners);
     int32_t self = -1;
+    bool settled = ownership_settled(s);
     for (size_t i = 0; i < n; i++) {
         const struct coordination_node *node = &s->nodes.items[i];
         nodes[i] = (struct assign_node){.name = node->node,
@@ -268,8 +279,12 @@ static void claim_wanted(struct scheduler *s)
                     s->next_ownership = mono_min(s->next_ownership, slot->retry_at);
                 continue;
             }
+            if (!settled && slot->phase == SLOT_FREE) {
+                s->next_ownership = mono_min(s->next_ownership, s->settled_at);
+                continue;
+            }
             bool late = mono_sub(s->now.mono, slot->free_since) > CLAIM_GRACE;
-            if (owners[i] != self && !late) {
+            if (owners[i] != self && !late && slot->phase == SLOT_FREE) {
                 s->next_ownership = mono_min(s->next_ownership, mono_add(s->now.mono, OWNERSHIP_EVERY));
                 continue;
             }

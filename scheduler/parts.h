@@ -361,7 +361,8 @@ struct scheduler {
     instant able_since; /* from here on nothing kept us from deciding what was due */
 
     /* coordination */
-    bool joined, connected, nodes_known, claims_known, refused, node_dirty, node_told;
+    bool joined, connected, nodes_known, claims_known, refused, node_dirty, node_told, was_lost;
+    mono settled_at;
     VEC(struct coordination_node) nodes;
     VEC(struct coordination_claim) claims;
     VEC(struct coordination_event) claim_events;
@@ -452,6 +453,7 @@ void ownership_event(void *context, const struct coordination_event *event);
 void ownership_step(struct scheduler *s);
 void ownership_release_all(struct scheduler *s);
 bool ownership_handed_over(const struct scheduler *s);
+bool ownership_settled(const struct scheduler *s);
 bool ownership_others(const struct scheduler *s);                   /* somebody else could take over */
 void slots_answered(struct scheduler *s, struct work *work);        /* SLOTS_READ */
 void slots_step(struct scheduler *s);                               /* take, load, gate */

@@ -313,7 +313,7 @@ static void replay(struct scheduler *s, struct dead_boot *dead)
 static void consider(struct scheduler *s, struct dead_boot *dead)
 {
     if (!s->options.sole_owner) {
-        if (!s->connected || !s->nodes_known || node_alive(s, dead->boot)) {
+        if (!s->connected || !s->nodes_known || !ownership_settled(s) || node_alive(s, dead->boot)) {
             dead->since = s->now.mono;
             return;
         }

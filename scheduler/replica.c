@@ -91,6 +91,8 @@ static void job_put(struct scheduler *s, const struct definition_row *row)
     bool ours = slot && (slot->phase == SLOT_LOADING || slot->phase == SLOT_LOADED || slot->phase == SLOT_RULED);
     if (!ours)
         return; /* whoever takes the slot later reads the job then */
+    if (row->deleted && slot->phase == SLOT_RULED && !job_find(s, row->id))
+        return; /* gone already */
     struct job *job = job_need(s, row->id, row->project_id, row->project, row->name, row->slot);
     if (!job->newest || row->version > job->newest->key.version) {
         struct job_version *version = version_add(s, row->id, row->version, row->json);
