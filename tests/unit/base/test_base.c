@@ -255,6 +255,14 @@ static void faults(void **state)
     assert_int_equal(error_set(&err, STATUS_CONFLICT, "%s", "why"), STATUS_CONFLICT);
     assert_string_equal(err.text, "why");
     assert_int_equal(error_set(NULL, STATUS_INVALID, "x"), STATUS_INVALID);
+    error_set(&err, STATUS_INVALID, "<%.4s> <%.5s>", "日本", "a😀"); /* whole characters only */
+    assert_string_equal(err.text, "<日> <a😀>");
+    char longest[ERROR_TEXT_MAX * 2] = "";
+    for (size_t i = 1; i + 3 < sizeof longest; i += 3)
+        memcpy(longest + i, "日", 3);
+    longest[0] = 'x';
+    error_set(&err, STATUS_INVALID, "%s", longest);
+    assert_true(utf8_valid(err.text, strlen(err.text)) && strlen(err.text) > ERROR_TEXT_MAX - 4);
     for (int code = 0; code >= STATUS_INTERNAL; code--)
         assert_true(status_text((enum status)code)[0]);
 }
