@@ -3,120 +3,6 @@
 
 #include "core/logic/run/internal.h"
 
-/* ---- install: a row becomes state ------------------------------------------------------------------------------- */
-
-/* A copy of its own texts; bodies stay out. false: out of memory, nothing is left behind. */
-static bool attempt_copy(struct attempt_row *to, const struct attempt_row *from, const struct step_spec *spec)
-{
-    *to = *from;
-    to->step = spec->name;
-    to->request = to->response = NULL;
-    to->instance = to->node = to->error = to->code = to->result = NULL;
-    bool ok = text_set(&to->instance, from->instance) && text_set(&to->node, from->node) &&
-              text_set(&to->error, from->error) && text_set(&to->code, from->code) &&
-              text_set(&to->result, from->class == CALL_SUCCESS ? from->result : NULL);
-    if (!ok)
-        attempt_release(to);
-    return ok;
-}
-
-static bool item_reserve(struct run_item *item, size_t count)
-{
-    if (count <= item->attempt_count)
-        return true;
-    struct attempt_row *grown = realloc(item->attempts, count * sizeof *grown);
-    if (!grown)
-        return false;
-    memset(grown + item->attempt_count, 0, (count - item->attempt_count) * sizeof *grown);
-    item->attempts = grown;
-    return true; /* the count grows when the row is in */
-}
-
-static void step_clear_texts(struct run_step *step, struct step_memory *memory)
-{
-    free(step->reason);
-    free(step->error);
-    if (memory->result_is_ours)
-        free(step->result);
-    step->reason = step->error = step->result = NULL;
-    memory->result_is_ours = false;
-}
-
-static bool class_is_soft(enum call_class class)
-{
-    return class == CALL_NOT_SENT || class == CALL_BUSY;
-}
-
-/* What an attempt says of its step. */
-static void step_follow(struct run_step *step, struct step_memory *memory, const struct attempt_row *attempt)
-{
-    step_clear_texts(step, memory);
-    step->state = STEP_RUNNING;
-    step->since = attempt->started_at;
-    step->due = INSTANT_NONE;
-    if (attempt->state != ATTEMPT_ENDED)
-        return;
-    if (!class_is_soft(attempt->class))
-        memory->wait_since = INSTANT_NONE;
-    if (attempt->class == CALL_SUCCESS) {
-        step->state = STEP_SUCCEEDED;
-        step->since = attempt->ended_at;
-        step->result = (char *)(uintptr_t)attempt->result; /* the attempt owns it */
-    }
-}
-
-enum status install_attempt(struct run *run, size_t i, const struct attempt_row *row)
-{
-    struct run_step *step = &run->steps[i];
-    struct step_memory *memory = &machine_of(run)->steps[i];
-    struct run_item *item = &machine_of(run)->items[i];
-    struct attempt_row copy;
-    size_t n = (size_t)row->n;
-    if (!attempt_copy(&copy, row, step->spec))
-        return STATUS_NO_MEMORY;
-    if (!item_reserve(item, n)) {
-        attempt_release(&copy);
-        return STATUS_NO_MEMORY;
-    }
-    if (n > item->attempt_count)
-        item->attempt_count = n;
-    else
-        attempt_release(&item->attempts[n - 1]);
-    item->attempts[n - 1] = copy;
-    if (!copy.stale)
-        step_follow(step, memory, &item->attempts[n - 1]);
-    if (row->seq > run->seq)
-        run->seq = row->seq;
-    return STATUS_OK;
-}
-
-enum status install_step(struct run *run, size_t i, const struct step_row *row)
-{
-    struct run_step *step = &run->steps[i];
-    struct step_memory *memory = &machine_of(run)->steps[i];
-    const char *reason = NULL, *error = NULL, *result = NULL;
-    if (!text_set(&reason, row->reason) || !text_set(&error, row->error) || !text_set(&result, row->result)) {
-        text_free(reason);
-        text_free(error);
-        text_free(result);
-        return STATUS_NO_MEMORY;
-    }
-    step_clear_texts(step, memory);
-    step->state = row->state;
-    step->due = row->due;
-    step->since = row->since;
-    step->reason = (char *)(uintptr_t)reason;
-    step->error = (char *)(uintptr_t)error;
-    step->result = (char *)(uintptr_t)result;
-    memory->result_is_ours = true;
-    memory->row_seq = row->seq;
-    bool waits = row->state == STEP_WAITING && reason_is_wait(reason);
-    memory->wait_since = waits ? row->since : INSTANT_NONE;
-    if (row->seq > run->seq)
-        run->seq = row->seq;
-    return STATUS_OK;
-}
-
 /* ---- attempts --------------------------------------------------------------------------------------------------- */
 
 static instant given_or(instant given, instant fallback)
@@ -357,26 +243,13 @@ static enum status apply_driver(struct run *run, const struct run_event *event, 
         attempt->seq = run->seq;
         attempt->stale = step_state_terminal(run->steps[i].state) || run_state_terminal(run->row.state);
         if (!attempt->stale)
-            step_follow(&run->steps[i], &machine_of(run)->steps[i], attempt);
+            step_follow(run, i, attempt);
     }
     free(errors);
     run->row.boot = event->boot;
     text_free(run->row.node);
     run->row.node = node;
     return STATUS_OK;
-}
-
-void close_steps(struct run *run)
-{
-    for (size_t i = 0; run_state_terminal(run->row.state) && i < run->job->step_count; i++) {
-        struct run_step *step = &run->steps[i];
-        if (step_state_terminal(step->state))
-            continue;
-        step_clear_texts(step, &machine_of(run)->steps[i]);
-        step->state = STEP_CANCELED;
-        step->since = run->row.ended_at;
-        step->due = INSTANT_NONE;
-    }
 }
 
 static enum status apply_end(struct run *run, const struct run_event *event, struct error *err)

@@ -1,9 +1,11 @@
 /* Private to core/logic/run: what the files of the machine share. Read machine.h first.
  *
- *   machine.c  memory, questions       apply.c    events → state (legal? then install)
- *   replay.c   rows → state            check.c    invariants, equality
- *   join.c     edges → ready or not    plan.c     what follows an attempt that did not succeed
- *   effects.c  state → what to do      render.c   the call itself
+ *   machine.c  memory, questions       apply.c    events: do they fit? then install
+ *   replay.c   rows → state            install.c  one row → state
+ *   check.c    invariants, equality    join.c     edges → ready or not
+ *   effects.c  state → what to do      plan.c     what follows an attempt that did not succeed
+ *   conclude.c how the run ends        choose.c   which instance
+ *   render.c   the call itself
  */
 #ifndef CARILLON_CORE_LOGIC_RUN_INTERNAL_H
 #define CARILLON_CORE_LOGIC_RUN_INTERNAL_H
@@ -76,11 +78,14 @@ bool step_is_open(const struct run_step *step); /* an attempt is under way */
 /* Does this reason of a waiting step count against wait_timeout? (All that say where the target is, but no limit.) */
 bool reason_is_wait(const char *reason);
 
-/* ---- state (apply.c) ------------------------------------------------------------------------------------------------
+/* ---- state (install.c)
+ * ------------------------------------------------------------------------------------------------
  */
 /* Puts a row into the state, no questions asked: run_apply has asked them, and a replay believes the rows. */
 enum status install_attempt(struct run *run, size_t step, const struct attempt_row *row);
 enum status install_step(struct run *run, size_t step, const struct step_row *row);
+/* What an attempt says of its step. */
+void step_follow(struct run *run, size_t step, const struct attempt_row *attempt);
 /* With the end of its run a step that had no end of its own is canceled; no row says so, the run's does. */
 void close_steps(struct run *run);
 
