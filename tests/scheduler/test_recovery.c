@@ -188,6 +188,40 @@ static void drain_hands_over(void **state)
     world_free(w);
 }
 
+static void session_lost_misses_nothing(void **state)
+{
+    (void)state;
+    struct world *w = world_create("2026-03-01T00:00:00.300Z");
+    int64_t jobs[8];
+    for (int i = 0; i < 8; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "t%d", i);
+        jobs[i] = world_put(w, DOCUMENT_JOB, name, TICK);
+    }
+    (void)world_start(w, 0, false);
+    (void)world_start(w, 1, false);
+    world_run(w, 5000);
+    int64_t owners[WORLD_SLOTS];
+    for (int i = 0; i < WORLD_SLOTS; i++)
+        owners[i] = w->slots[i].owner;
+    world_lose_session(w, 0, 1000); /* the whole service was away: both sessions are gone */
+    world_lose_session(w, 1, 2500);
+    world_run(w, 15000);
+    for (int i = 0; i < 8; i++)
+        each_second_has_an_outcome(w, jobs[i], world_instant("2026-03-01T00:00:01Z").ms,
+                                   world_instant("2026-03-01T00:00:20Z").ms);
+    no_instant_twice(w);
+    assert_int_equal(w->skips.count, 0);
+    for (int i = 0; i < WORLD_SLOTS; i++) {
+        assert_int_equal(w->slots[i].owner, owners[i]);
+        assert_true(w->claims[i] != 0);
+        assert_int_equal(w->slots[i].czxid, w->claims[i]);
+    }
+    assert_false(w->boots.items[0].fenced);
+    assert_false(w->boots.items[1].fenced);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +229,7 @@ int main(void)
         cmocka_unit_test(kill_in_the_middle_of_a_call), cmocka_unit_test(reply_of_adoption_lost),
         cmocka_unit_test(survivor_takes_over),          cmocka_unit_test(fenced_stops),
         cmocka_unit_test(lost_slot_is_not_fired),       cmocka_unit_test(drain_hands_over),
+        cmocka_unit_test(session_lost_misses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

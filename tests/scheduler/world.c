@@ -86,6 +86,10 @@ static void deliver(struct world *w, struct world_event *pending)
     if (!node->alive || !node->scheduler)
         return;
     struct coordination_event *event = &pending->event;
+    if (event->kind == COORDINATION_CONNECTED)
+        node->cut = false;
+    else if (node->cut && event->kind != COORDINATION_LOST)
+        return;
     for (int i = 0; i < WORLD_NODES; i++)
         if (w->nodes[i].joined && !w->nodes[i].cut)
             nodes[event->node_count++] = w->nodes[i].self;
@@ -302,6 +306,27 @@ void world_kill(struct world *w, int index, int64_t session_ms)
             w->claims[i] = w->claim_boot[i] = 0;
     tell_all(w, COORDINATION_NODES);
     tell_all(w, COORDINATION_CLAIMS);
+}
+
+void world_lose_session(struct world *w, int index, int64_t back_ms)
+{
+    struct world_node *node = &w->nodes[index];
+    for (int32_t i = 0; i < WORLD_SLOTS; i++)
+        if (w->claim_boot[i] == node->self.boot)
+            w->claims[i] = w->claim_boot[i] = 0;
+    node->cut = true;
+    tell(w, index, COORDINATION_LOST, 1, 0);
+    for (int i = 0; i < WORLD_NODES; i++)
+        if (i != index && w->nodes[i].alive && w->nodes[i].joined && !w->nodes[i].cut) {
+            tell(w, i, COORDINATION_NODES, 2, 0);
+            tell(w, i, COORDINATION_CLAIMS, 2, 0);
+        }
+    tell(w, index, COORDINATION_CONNECTED, back_ms, 0);
+    for (int i = 0; i < WORLD_NODES; i++)
+        if (w->nodes[i].alive && w->nodes[i].joined) {
+            tell(w, i, COORDINATION_NODES, back_ms + 1, 0);
+            tell(w, i, COORDINATION_CLAIMS, back_ms + 1, 0);
+        }
 }
 
 void world_stop(struct world *w, int index)

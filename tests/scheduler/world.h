@@ -116,6 +116,8 @@ struct scheduler *world_start(struct world *world, int node, bool sole_owner);
 /* The process is gone at once: nothing is closed, its session ends after `session_ms`. */
 void world_kill(struct world *world, int node, int64_t session_ms);
 void world_stop(struct world *world, int node);
+/* Its coordination session is over at once, and a new one begins after so many ms. */
+void world_lose_session(struct world *world, int node, int64_t back_ms);
 /* Lets time pass. */
 void world_run(struct world *world, span ms);
 
