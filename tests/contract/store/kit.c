@@ -346,7 +346,7 @@ enum status kit_batch(struct store *store, struct store_batch batch)
         batch.number = kit_batch_number(batch.boot);
     op.batch = batch;
     enum status status = store_execute(store, &op);
-    if (status != STATUS_OK && status != STATUS_FENCED)
+    if (status == STATUS_INTERNAL || status == STATUS_CORRUPT)
         print_message("batch: %s: %s\n", status_text(status), op.error.text);
     store_op_release(&op);
     return status;
