@@ -147,48 +147,96 @@ static void add_foreign(struct scheduler *s, const struct run_row *row)
     recovery_suspect(s, row->boot);
 }
 
-/* Counts, pauses and cursors that the store remembers, before the triggers are made. */
-static void take_memory(const struct store_slots_load *load, struct job *job)
+/* Rows of the answer by their job. */
+struct by_job {
+    int64_t job;
+    size_t index;
+};
+
+static int by_job_compare(const void *a, const void *b)
 {
+    const struct by_job *x = a, *y = b;
+    return x->job != y->job ? (x->job > y->job) - (x->job < y->job) : (x->index > y->index) - (x->index < y->index);
+}
+
+static size_t first_of(const struct by_job *rows, size_t n, int64_t job)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (rows[middle].job < job)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct memory *memory_need(struct job *job, const char *trigger)
+{
+    for (size_t i = 0; i < job->memory.count; i++)
+        if (strcmp(job->memory.items[i].trigger, trigger) == 0)
+            return &job->memory.items[i];
+    struct memory *memory = vec_push(&job->memory);
+    *memory = (struct memory){.trigger = mem_copy_text(trigger),
+                              .decided = INSTANT_NONE,
+                              .activated = INSTANT_NONE,
+                              .last_end = INSTANT_NONE,
+                              .paused_since = INSTANT_NONE};
+    return memory;
+}
+
+static void take_cursor(struct job *job, const struct trigger_cursor *cursor)
+{
+    struct memory *memory = memory_need(job, cursor->trigger);
+    if (cursor->version > job->ruling_version)
+        job->ruling_version = cursor->version;
+    memory->decided = cursor->decided;
+    memory->activated = cursor->from;
+    memory->known = cursor->version != 0;
+    if (!instant_is_none(cursor->from)) /* nothing before its activation is anybody's business */
+        memory->decided = instant_max(memory->decided, instant_add(cursor->from, -1));
+}
+
+static void take_state(struct job *job, const struct trigger_state_row *state)
+{
+    struct memory *memory = memory_need(job, state->trigger);
+    memory->fires = state->fires;
+    memory->last_end = state->last_end;
+    memory->paused = state->paused;
+    memory->paused_since = state->paused_since;
+    memory->state_known = true;
+    job->paused |= state->job_paused;
+    if ((state->paused || state->job_paused) && !instant_is_none(state->paused_since))
+        memory->decided = instant_add(state->paused_since, -1);
+}
+
+struct load_index {
+    struct by_job *cursors, *states;
+};
+
+static struct load_index index_make(const struct store_slots_load *load)
+{
+    struct load_index index = {mem_alloc((load->cursor_count + 1) * sizeof *index.cursors),
+                               mem_alloc((load->state_count + 1) * sizeof *index.states)};
     for (size_t i = 0; i < load->cursor_count; i++)
-        if (load->cursors[i].job == job->id && load->cursors[i].version > job->ruling_version)
-            job->ruling_version = load->cursors[i].version;
-    for (size_t i = 0; i < load->cursor_count; i++) {
-        const struct trigger_cursor *cursor = &load->cursors[i];
-        if (cursor->job != job->id)
-            continue;
-        struct memory *memory = vec_push(&job->memory);
-        *memory = (struct memory){.trigger = mem_copy_text(cursor->trigger),
-                                  .decided = cursor->decided,
-                                  .activated = cursor->from,
-                                  .last_end = INSTANT_NONE,
-                                  .paused_since = INSTANT_NONE,
-                                  .known = cursor->version != 0};
-        if (!instant_is_none(cursor->from)) /* nothing before its activation is anybody's business */
-            memory->decided = instant_max(memory->decided, instant_add(cursor->from, -1));
-    }
-    for (size_t i = 0; i < load->state_count; i++) {
-        const struct trigger_state_row *state = &load->states[i];
-        if (state->job != job->id)
-            continue;
-        struct memory *memory = NULL;
-        for (size_t k = 0; k < job->memory.count && !memory; k++)
-            if (strcmp(job->memory.items[k].trigger, state->trigger) == 0)
-                memory = &job->memory.items[k];
-        if (!memory) {
-            memory = vec_push(&job->memory);
-            memory->trigger = mem_copy_text(state->trigger);
-            memory->decided = memory->activated = INSTANT_NONE;
-        }
-        memory->fires = state->fires;
-        memory->last_end = state->last_end;
-        memory->paused = state->paused;
-        memory->paused_since = state->paused_since;
-        memory->state_known = true;
-        job->paused |= state->job_paused;
-        if ((state->paused || state->job_paused) && !instant_is_none(state->paused_since))
-            memory->decided = instant_add(state->paused_since, -1);
-    }
+        index.cursors[i] = (struct by_job){load->cursors[i].job, i};
+    for (size_t i = 0; i < load->state_count; i++)
+        index.states[i] = (struct by_job){load->states[i].job, i};
+    qsort(index.cursors, load->cursor_count, sizeof *index.cursors, by_job_compare);
+    qsort(index.states, load->state_count, sizeof *index.states, by_job_compare);
+    return index;
+}
+
+/* Counts, pauses and cursors that the store remembers, before the triggers are made. */
+static void take_memory(const struct store_slots_load *load, const struct load_index *index, struct job *job)
+{
+    for (size_t i = first_of(index->cursors, load->cursor_count, job->id);
+         i < load->cursor_count && index->cursors[i].job == job->id; i++)
+        take_cursor(job, &load->cursors[index->cursors[i].index]);
+    for (size_t i = first_of(index->states, load->state_count, job->id);
+         i < load->state_count && index->states[i].job == job->id; i++)
+        take_state(job, &load->states[index->states[i].index]);
 }
 
 static void load_answered(struct scheduler *s, struct work *work)
@@ -205,6 +253,7 @@ static void load_answered(struct scheduler *s, struct work *work)
         s->load_retry = mono_add(s->now.mono, 250);
         return;
     }
+    struct load_index index = index_make(load);
     for (size_t i = 0; i < load->job_count; i++) {
         const struct definition_row *row = &load->jobs[i];
         struct slot *slot = slot_get(s, row->slot);
@@ -213,8 +262,10 @@ static void load_answered(struct scheduler *s, struct work *work)
         replica_put(s, row);
         struct job *job = job_find(s, row->id);
         if (job && !job->loaded)
-            take_memory(load, job);
+            take_memory(load, &index, job);
     }
+    free(index.cursors);
+    free(index.states);
     for (size_t i = 0; i < load->open_run_count; i++)
         add_foreign(s, &load->open_runs[i]);
     for (size_t i = 0; i < load->slot_count; i++) {
