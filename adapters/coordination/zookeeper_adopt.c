@@ -19,6 +19,12 @@ static void on_event(zhandle_t *handle, int type, int state, const char *path, v
         __atomic_store_n((int *)context, state, __ATOMIC_RELEASE);
 }
 
+static void on_auth(int rc, const void *data)
+{
+    (void)rc; /* a refusal arrives as a state */
+    (void)data;
+}
+
 static bool connected_await(int *state)
 {
     const struct timespec tenth = {.tv_nsec = 100000000};
@@ -59,7 +65,7 @@ enum status coordination_zookeeper_adopt(const struct coordination_zookeeper_opt
     if (!handle)
         return error_set(err, STATUS_UNAVAILABLE, "the host names of ZooKeeper do not resolve: check coordination.url");
     if (auth)
-        (void)zoo_add_auth(handle, "digest", options->auth, (int)strlen(options->auth), NULL, NULL);
+        (void)zoo_add_auth(handle, "digest", options->auth, (int)strlen(options->auth), on_auth, NULL);
     if (!connected_await(&state)) {
         status =
             error_set(err, STATUS_UNAVAILABLE, "ZooKeeper cannot be reached at %s: check coordination.url", url.hosts);
