@@ -120,28 +120,29 @@ static enum status set_up(struct db *db, const struct db_target *target)
     return status;
 }
 
+/* Made here, because the file holds the cluster's key: SQLite itself would let everybody read it. */
+static int file_make(const char *path)
+{
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file >= 0) {
+        (void)close(file);
+        return SQLITE_OK;
+    }
+    return errno == EACCES || errno == EROFS || errno == EPERM ? SQLITE_READONLY
+           : errno == ENOSPC || errno == EDQUOT                ? SQLITE_FULL
+                                                               : SQLITE_CANTOPEN;
+}
+
 static enum status open_db(const struct db_target *target, struct db **ret, struct error *err)
 {
     struct sqlite_db *s = mem_new(struct sqlite_db);
-    /* Made here, because the file holds the cluster's key: SQLite itself would let everybody read it. Only when it is
-     * not there (O_EXCL): closing any descriptor of an open database drops this process's locks on it (POSIX), and then
-     * the next program that closes the database believes to be the last one and deletes the write-ahead log under our
-     * feet. */
-    int file = open(target->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file >= 0)
-        (void)close(file);
-    int code = sqlite3_open_v2(target->path, &s->handle,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
+    int code = file_make(target->path);
+    if (code == SQLITE_OK)
+        code = sqlite3_open_v2(target->path, &s->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code == SQLITE_OK)
         (void)sqlite3_busy_handler(s->handle, on_busy, NULL);
     enum status status = code == SQLITE_OK ? set_up(&s->db, target) : failed(&s->db, code);
     if (status != STATUS_OK) {
-        /* A file that cannot be created in a folder that cannot be written is a matter of permissions. */
-        if (code == SQLITE_CANTOPEN && s->handle) {
-            int number = sqlite3_system_errno(s->handle);
-            if (number == EACCES || number == EROFS || number == EPERM)
-                status = failed(&s->db, SQLITE_READONLY);
-        }
         (void)error_set(err, status, "%s", s->db.error.text);
         close_db(&s->db);
         return status;

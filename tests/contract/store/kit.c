@@ -362,3 +362,8 @@ int64_t kit_runs(struct store *store)
     (void)store;
     return kit_number("SELECT COUNT(*) FROM run");
 }
+
+const char *kit_current_place(void)
+{
+    return place;
+}

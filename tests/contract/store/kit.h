@@ -26,6 +26,7 @@ bool kit_mysql(void);
 /* URL of an empty place: a folder, a database. kit_forget removes it. New: without a schema, too. */
 const char *kit_place(void);
 const char *kit_new_place(void);
+const char *kit_current_place(void);
 void kit_forget(void);
 struct store *kit_open(void); /* at the present place */
 enum status kit_open_status(struct store **ret, struct error *err);

@@ -1,0 +1,256 @@
+/* Housekeeping: what is old goes, what is open stays, the feed tells that it was trimmed. */
+#include "tests/contract/store/kit.h"
+
+struct world {
+    struct store *store;
+    int64_t boot, job;
+    int32_t slot;
+    instant now;
+};
+
+static struct world begin(void **state)
+{
+    struct world w = {.store = *state};
+    w.boot = kit_boot(w.store, "n1");
+    w.job = kit_job(w.store, "job", &w.slot);
+    (void)kit_take(w.store, w.boot, w.slot, 10);
+    w.now = kit_now(w.store);
+    return w;
+}
+
+static int64_t sweep(struct world *w, struct store_retention input)
+{
+    int64_t removed = 0;
+    input.boot = w->boot;
+    for (int i = 0; i < 1000; i++) {
+        OP(op, STORE_RETENTION);
+        op.retention = input;
+        DO(w->store, &op);
+        removed += op.retention.removed;
+        bool more = op.retention.more;
+        store_op_release(&op);
+        if (!more)
+            return removed;
+    }
+    fail_msg("housekeeping does not end");
+    return 0;
+}
+
+#define NOTHING                                                                                 \
+    .runs = INSTANT_NONE, .bodies = INSTANT_NONE, .skips = INSTANT_NONE, .audit = INSTANT_NONE, \
+    .changes = INSTANT_NONE, .requests = INSTANT_NONE
+
+/* Old and new runs with steps, attempts, bodies and skips. In MySQL the past shares the first partition, so days are
+ * made there by hand: as if the store had run for weeks. */
+static void make_days(struct world *w)
+{
+    static const char *const tables[] = {"run", "attempt", "step", "body", "skip", "audit"};
+    char sql[400], body[3000];
+    memset(body, 'x', sizeof body - 1);
+    body[sizeof body - 1] = '\0';
+    int32_t today = day_of(w->now);
+    for (size_t i = 0; i < 6 && kit_mysql(); i++) {
+        (void)snprintf(sql, sizeof sql,
+                       "ALTER TABLE %s REORGANIZE PARTITION d%d INTO (PARTITION d%d VALUES LESS THAN (%d), "
+                       "PARTITION d%d VALUES LESS THAN (%d), PARTITION d%d VALUES LESS THAN (%d))",
+                       tables[i], today, today - 40, today - 39, today - 1, today, today, today + 1);
+        kit_sql(sql);
+    }
+    static const int days[] = {41, 40, 0};
+    for (size_t d = 0; d < 3; d++) {
+        instant at = instant_add(w->now, -days[d] * SPAN_DAY);
+        struct store_fire fires[4];
+        struct attempt_row attempts[4];
+        struct step_row steps[4];
+        for (uint64_t i = 0; i < 4; i++) {
+            fires[i].run = kit_run(w->job, w->slot, w->boot, "a", instant_add(at, (span)i), d * 10 + i + 1);
+            fires[i].run.state = RUN_SUCCEEDED;
+            fires[i].run.ended_at = at;
+            attempts[i] = (struct attempt_row){.run = fires[i].run.id,
+                                               .step = "s",
+                                               .n = 1,
+                                               .seq = 1,
+                                               .request = body,
+                                               .started_at = at,
+                                               .ended_at = at};
+            steps[i] =
+                (struct step_row){.run = fires[i].run.id, .step = "s", .seq = 2, .since = at, .due = INSTANT_NONE};
+        }
+        struct store_skip skip = {
+            .row = {
+                .job = w->job, .trigger = "b", .from = at, .to = at, .count = 1, .reason = "quiet", .slot = w->slot}};
+        assert_int_equal(kit_batch(w->store, (struct store_batch){.boot = w->boot,
+                                                                  .fires = fires,
+                                                                  .fire_count = 4,
+                                                                  .attempts = attempts,
+                                                                  .attempt_count = 4,
+                                                                  .steps = steps,
+                                                                  .step_count = 4,
+                                                                  .skips = &skip,
+                                                                  .skip_count = 1}),
+                         STATUS_OK);
+    }
+}
+
+static void expect_rows(int64_t runs, int64_t attempts, int64_t steps, int64_t bodies, int64_t skips)
+{
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM run"), runs);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM attempt"), attempts);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM step"), steps);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM body"), bodies);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM skip"), skips);
+}
+
+static void test_each_has_its_time(void **state)
+{
+    struct world w = begin(state);
+    make_days(&w);
+    expect_rows(12, 12, 12, 12, 3);
+    (void)sweep(&w, (struct store_retention){NOTHING});
+    expect_rows(12, 12, 12, 12, 3);
+    instant cutoff = instant_add(w.now, -30 * SPAN_DAY);
+    struct store_retention rule = {NOTHING};
+    rule.bodies = cutoff;
+    assert_true(sweep(&w, rule) > 0);
+    expect_rows(12, 12, 12, 4, 3);
+    rule.runs = cutoff;
+    assert_true(sweep(&w, rule) > 0);
+    expect_rows(4, 4, 4, 4, 3);
+    rule.skips = cutoff;
+    assert_true(sweep(&w, rule) > 0);
+    expect_rows(4, 4, 4, 4, 1);
+    assert_int_equal(sweep(&w, rule), 0);
+}
+
+static void test_open_runs_stay(void **state)
+{
+    struct world w = begin(state);
+    make_days(&w);
+    struct store_fire fire = {.run = kit_run(w.job, w.slot, w.boot, "a", instant_add(w.now, -40 * SPAN_DAY - 500), 77)};
+    struct attempt_row attempt = {
+        .run = fire.run.id, .step = "s", .n = 1, .seq = 1, .started_at = w.now, .ended_at = INSTANT_NONE};
+    assert_int_equal(
+        kit_batch(w.store,
+                  (struct store_batch){
+                      .boot = w.boot, .fires = &fire, .fire_count = 1, .attempts = &attempt, .attempt_count = 1}),
+        STATUS_OK);
+    struct store_retention rule = {NOTHING};
+    rule.runs = rule.bodies = instant_add(w.now, -30 * SPAN_DAY);
+    (void)sweep(&w, rule);
+    char sql[100];
+    (void)snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM run WHERE id = %lld", (long long)fire.run.id);
+    assert_int_equal(kit_number(sql), 1);
+    (void)snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM attempt WHERE run = %lld", (long long)fire.run.id);
+    assert_int_equal(kit_number(sql), 1);
+    fire.run.state = RUN_FAILED;
+    fire.run.ended_at = w.now;
+    assert_int_equal(kit_batch(w.store, (struct store_batch){.boot = w.boot, .runs = &fire.run, .run_count = 1}),
+                     STATUS_OK);
+    (void)sweep(&w, rule);
+    expect_rows(4, 4, 4, 4, 3);
+}
+
+static void test_a_trimmed_feed_says_so(void **state)
+{
+    struct world w = begin(state);
+    char name[20];
+    for (int i = 0; i < 20; i++) {
+        (void)snprintf(name, sizeof name, "j%d", i);
+        (void)kit_job(w.store, name, NULL);
+    }
+    int64_t newest = kit_number("SELECT MAX(seq) FROM `change`");
+    kit_sql("UPDATE `change` SET at = at - 1000000000 WHERE seq <= 10");
+    struct store_retention rule = {NOTHING};
+    rule.changes = instant_add(w.now, -SPAN_HOUR);
+    assert_int_equal(sweep(&w, rule), 10);
+    const struct {
+        int64_t since;
+        bool trimmed;
+        size_t count;
+    } rows[] = {{0, true, 12}, {9, true, 12}, {10, false, 12}, {15, false, 7}, {22, false, 0}, {-1, false, 0}};
+    assert_int_equal(newest, 22);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        OP(op, STORE_POLL);
+        op.poll = (struct store_poll){.boot = w.boot, .since = rows[i].since, .limit = 100};
+        DO(w.store, &op);
+        assert_int_equal(op.poll.head, newest);
+        assert_int_equal(op.poll.trimmed, rows[i].trimmed);
+        assert_int_equal(op.poll.change_count, rows[i].count);
+        store_op_release(&op);
+    }
+}
+
+static void test_closed_requests_go(void **state)
+{
+    struct world w = begin(state);
+    struct request_add items[3];
+    memset(items, 0, sizeof items);
+    for (int i = 0; i < 3; i++) {
+        items[i].row = (struct request_row){.id = run_id_make(day_of(w.now), 9, (uint64_t)i + 1),
+                                            .kind = REQUEST_ENQUEUE,
+                                            .scheduled_at = INSTANT_NONE};
+        items[i].name = "job";
+    }
+    OP(add, STORE_REQUEST_ADD);
+    add.request_add = (struct store_request_add){.project = "default", .author = "a", .items = items, .count = 3};
+    DO(w.store, &add);
+    store_op_release(&add);
+    struct request_done done[2] = {{items[0].row.id, "x"}, {items[1].row.id, "x"}};
+    assert_int_equal(kit_batch(w.store, (struct store_batch){.boot = w.boot, .requests = done, .request_count = 2}),
+                     STATUS_OK);
+    kit_sql(
+        "UPDATE request SET closed_at = closed_at - 100000000, created_at = created_at - 100000000 WHERE closed_at IS NOT "
+        "NULL");
+    struct store_retention rule = {NOTHING};
+    rule.requests = instant_add(w.now, -SPAN_HOUR);
+    assert_int_equal(sweep(&w, rule), 2);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM request"), 1);
+}
+
+static void test_only_the_living_sweep(void **state)
+{
+    struct world w = begin(state);
+    kit_fence(w.store, kit_boot(w.store, "n2"), w.boot);
+    OP(op, STORE_RETENTION);
+    op.retention = (struct store_retention){NOTHING};
+    op.retention.boot = w.boot;
+    EXPECT(w.store, &op, STATUS_FENCED);
+    store_op_release(&op);
+}
+
+/* MySQL: a day without partition: made at the insert when it lies ahead by no more than housekeeping would make. */
+static void test_missing_partitions_are_made(void **state)
+{
+    struct world w = begin(state);
+    char sql[200];
+    for (int ahead = 14; ahead >= 1; ahead--) {
+        (void)snprintf(sql, sizeof sql, "ALTER TABLE run DROP PARTITION d%d", day_of(w.now) + ahead);
+        kit_sql(sql);
+    }
+    struct store_fire fire = {.run = kit_run(w.job, w.slot, w.boot, "a", instant_add(w.now, 3 * SPAN_DAY), 1)};
+    assert_int_equal(kit_fire(w.store, w.boot, &fire, 1), STATUS_OK);
+    assert_int_equal(fire.outcome, OUTCOME_DONE);
+    fire.run = kit_run(w.job, w.slot, w.boot, "a", instant_add(w.now, 90 * SPAN_DAY), 2);
+    assert_int_equal(kit_fire(w.store, w.boot, &fire, 1), STATUS_INVALID);
+    assert_int_equal(kit_runs(w.store), 1);
+}
+
+static int setup_new(void **state)
+{
+    (void)kit_new_place();
+    *state = kit_open();
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    kit_begin(argc, argv);
+#define T(f) cmocka_unit_test_setup_teardown(f, kit_setup, kit_teardown)
+#define N(f) cmocka_unit_test_setup_teardown(f, setup_new, kit_teardown)
+    const struct CMUnitTest tests[] = {N(test_each_has_its_time), N(test_open_runs_stay),
+                                       T(test_a_trimmed_feed_says_so), T(test_closed_requests_go),
+                                       T(test_only_the_living_sweep)};
+    const struct CMUnitTest partitions[] = {N(test_missing_partitions_are_made)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return failed || !kit_mysql() ? failed : cmocka_run_group_tests(partitions, NULL, NULL);
+}
