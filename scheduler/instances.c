@@ -1,5 +1,5 @@
-/* Applications and their instances: who is there, who is full, who is set aside. Also the world that the run machine
- * asks. An instance that cannot be connected to is set aside at once and probed back in by one call at a time. */
+/* Applications and their instances: who is there, who is full, who is set aside. An instance that cannot be connected
+ * to is set aside at once and probed back in by one call at a time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 /* ---- table ---------------------------------------------------------------------------------------------------------
  */
 
-static struct application *find(struct scheduler *s, const char *key)
+struct application *application_find(struct scheduler *s, const char *key)
 {
     struct application *application = NULL;
     HASH_FIND(hh, s->applications, key, strlen(key), application);
@@ -90,7 +90,7 @@ void applications_put(struct scheduler *s, const struct definition_row *row, str
 {
     char key[2 * LIMIT_NAME + 2];
     (void)snprintf(key, sizeof key, "%s/%s", row->project, row->name);
-    struct application *application = find(s, key);
+    struct application *application = application_find(s, key);
     if (!application)
         application = add(s, key);
     if (application->id == 0) {
@@ -168,7 +168,7 @@ static struct application *direct(struct scheduler *s, const char *url)
 {
     char key[257] = "=";
     authority(url, key + 1);
-    struct application *application = find(s, key);
+    struct application *application = application_find(s, key);
     if (application)
         return application;
     if (HASH_COUNT(s->applications) > DIRECT_MAX)
@@ -185,7 +185,7 @@ struct application *application_of(struct scheduler *s, const char *project, con
         return step->call.url ? direct(s, step->call.url) : NULL;
     char key[2 * LIMIT_NAME + 2];
     (void)snprintf(key, sizeof key, "%s/%s", project, step->application);
-    return find(s, key);
+    return application_find(s, key);
 }
 
 const struct task_spec *application_task(const struct application *application, const char *task)
@@ -198,173 +198,6 @@ const struct task_spec *application_task(const struct application *application, 
             (task[0] == '/' && spec->tasks[i].call.path && strcmp(spec->tasks[i].call.path, task) == 0))
             return &spec->tasks[i];
     return NULL;
-}
-
-/* ---- limits --------------------------------------------------------------------------------------------------------
- */
-
-/* What executors can bear is shared out among the schedulers that are alive. */
-static int64_t share(const struct scheduler *s, int64_t limit)
-{
-    int64_t live = 0;
-    for (size_t i = 0; i < s->nodes.count; i++)
-        live += !s->nodes.items[i].draining;
-    return live > 1 ? (limit / live > 0 ? limit / live : 1) : limit;
-}
-
-static int32_t per_instance(const struct scheduler *s, const struct application *application,
-                            const struct step_spec *step)
-{
-    const struct task_spec *task = application_task(application, step->task);
-    struct call_spec call = call_spec_resolve(task ? &task->call : NULL, step);
-    if (call.serial)
-        return 1;
-    return (int32_t)share(s, call.concurrency > 0 ? call.concurrency : s->settings->dispatch.max_per_instance);
-}
-
-/* A limit above the instance; NULL: none is reached. */
-static const char *limit_above(const struct scheduler *s, const struct job *job, const struct job_spec *spec,
-                               const struct application *application)
-{
-    if (s->in_flight >= s->settings->dispatch.max_in_flight)
-        return "scheduler_limit";
-    if (job->in_flight >= (spec->max_in_flight > 0 ? spec->max_in_flight : JOB_IN_FLIGHT_DEFAULT))
-        return "job_limit";
-    if (application && application->in_flight >= share(s, s->settings->dispatch.max_per_application))
-        return "application_limit";
-    return NULL;
-}
-
-static bool aside(const struct scheduler *s, const struct instance *instance)
-{
-    return instance->set_aside && (instance->probing || mono_cmp(s->now.mono, instance->until) < 0);
-}
-
-const char *room_for(struct scheduler *s, const struct job *job, const struct job_spec *spec)
-{
-    const char *limit = limit_above(s, job, spec, NULL);
-    if (limit)
-        return limit;
-    if (s->begun >= s->settings->scheduler.max_concurrent_runs)
-        return "scheduler_limit";
-    for (size_t i = 0; i < spec->step_count; i++) {
-        const struct step_spec *step = &spec->steps[i];
-        if (step->after_count > 0 || step->kind != STEP_HTTP)
-            continue;
-        struct application *application = application_of(s, spec->meta.project, step);
-        if (!application)
-            return NULL; /* the machine waits with its own reason */
-        if (application->in_flight >= share(s, s->settings->dispatch.max_per_application))
-            return "application_limit";
-        int32_t most = per_instance(s, application, step);
-        bool any_full = false;
-        for (size_t k = 0; k < application->instances.count; k++) {
-            const struct instance *instance = application->instances.items[k];
-            if (!instance->listed || aside(s, instance))
-                continue;
-            if (instance->in_flight < most)
-                return NULL;
-            any_full = true;
-        }
-        return any_full ? "instance_limit" : NULL;
-    }
-    return NULL;
-}
-
-/* ---- the world of the run machine ----------------------------------------------------------------------------------
- */
-
-static const struct task_spec *world_task(void *context, const char *project, const char *application, const char *task)
-{
-    struct scheduler *s = context;
-    char key[2 * LIMIT_NAME + 2];
-    (void)snprintf(key, sizeof key, "%s/%s", project, application);
-    return application_task(find(s, key), task);
-}
-
-static size_t world_instances(void *context, const char *project, const struct step_spec *step,
-                              const struct route_instance **ret)
-{
-    struct scheduler *s = context;
-    struct application *application = application_of(s, project, step);
-    *ret = NULL;
-    if (!application)
-        return 0;
-    const struct open_run *run = s->world_run;
-    const char *above = limit_above(s, run->job, version_spec(run->version), application);
-    int32_t most = per_instance(s, application, step);
-    vec_clear(&application->routes);
-    for (size_t i = 0; i < application->instances.count; i++) {
-        const struct instance *instance = application->instances.items[i];
-        if (!instance->listed)
-            continue;
-        struct route_instance *route = vec_push(&application->routes);
-        route->address = instance->address;
-        route->in_flight = instance->in_flight;
-        route->usable = !aside(s, instance);
-        route->full = above || instance->in_flight >= most;
-        route->why = !route->usable ? "set_aside" : above ? above : route->full ? "instance_limit" : NULL;
-        s->world_full |= route->full;
-    }
-    *ret = application->routes.items;
-    return application->routes.count;
-}
-
-static struct cursor *cursor_find(struct scheduler *s, const char *project, const char *application, const char *task,
-                                  char key[3 * LIMIT_NAME + 4])
-{
-    (void)snprintf(key, 3 * LIMIT_NAME + 4, "%s/%s/%s", project, application ? application : "", task ? task : "");
-    struct cursor *cursor = NULL;
-    HASH_FIND(hh, s->cursors, key, strlen(key), cursor);
-    return cursor;
-}
-
-static uint32_t world_cursor(void *context, const char *project, const char *application, const char *task)
-{
-    char key[3 * LIMIT_NAME + 4];
-    const struct cursor *cursor = cursor_find(context, project, application, task, key);
-    return cursor ? cursor->at : 0;
-}
-
-void cursor_move(struct scheduler *s, const char *project, const struct step_spec *step)
-{
-    if (!step->application)
-        return;
-    char key[3 * LIMIT_NAME + 4];
-    struct cursor *cursor = cursor_find(s, project, step->application, step->task, key);
-    if (!cursor) {
-        cursor = mem_new(struct cursor);
-        cursor->key = mem_copy_text(key);
-        HASH_ADD_KEYPTR(hh, s->cursors, cursor->key, strlen(cursor->key), cursor);
-    }
-    cursor->at++;
-}
-
-static const struct zone *world_zone(void *context, const char *name)
-{
-    struct scheduler *s = context;
-    return s->ports.zones->get(s->ports.zones, name);
-}
-
-static bool world_tls(void *context, const char *project, const char *application)
-{
-    struct scheduler *s = context;
-    char key[2 * LIMIT_NAME + 2];
-    (void)snprintf(key, sizeof key, "%s/%s", project, application);
-    const struct application *found = find(s, key);
-    return found && found->document && found->document->application.tls;
-}
-
-struct run_world world_of(struct scheduler *s, struct open_run *run)
-{
-    s->world_run = run;
-    return (struct run_world){.task = world_task,
-                              .instances = world_instances,
-                              .cursor = world_cursor,
-                              .zone = world_zone,
-                              .random = rng_next(&s->rng),
-                              .context = s,
-                              .tls = world_tls};
 }
 
 /* ---- what calls do to it -------------------------------------------------------------------------------------------

@@ -1,0 +1,116 @@
+/* After the commit: what became of each fire, and the release of all that waited for it. */
+#include "scheduler/parts.h"
+
+static bool refused_any(const struct bundle *bundle, const struct batch *b, size_t activation, size_t state,
+                        size_t fire)
+{
+    for (size_t i = 0; i < bundle->activations.count; i++)
+        if (b->activations.items[activation + i].outcome == OUTCOME_SLOT_LOST)
+            return true;
+    for (size_t i = 0; i < bundle->fires.count; i++)
+        if (b->fires.items[fire + i].outcome == OUTCOME_SLOT_LOST)
+            return true;
+    (void)state;
+    return false;
+}
+
+static void release_bundle(struct scheduler *s, struct bundle *bundle, bool refused)
+{
+    for (size_t i = 0; i < bundle->sends.count; i++) {
+        struct call *call = bundle->sends.items[i];
+        if (call->run->forgotten)
+            dispatcher_drop(s, call);
+        else
+            dispatcher_release(s, call);
+    }
+    for (size_t i = 0; i < bundle->closing.count; i++)
+        requests_closed(s, bundle->closing.items[i].id);
+    if (bundle->requests.count == 0)
+        return;
+    if (refused) { /* the slot's new owner will carry them out */
+        for (size_t i = 0; i < bundle->requests.count; i++)
+            requests_forget(s, bundle->requests.items[i].id);
+        return;
+    }
+    struct bundle *closing = bundle_new(s);
+    for (size_t i = 0; i < bundle->requests.count; i++) {
+        struct request_done done = {.id = bundle->requests.items[i].id,
+                                    .outcome = arena_text(&closing->arena, bundle->requests.items[i].outcome)};
+        vec_add(&closing->closing, done);
+    }
+    bundle_put(s, closing, true);
+}
+
+static void lost_slots(struct scheduler *s)
+{
+    const struct batch *b = &s->batch;
+    for (size_t i = 0; i < b->activations.count; i++)
+        if (b->activations.items[i].outcome == OUTCOME_SLOT_LOST)
+            slot_lost(s, b->activations.items[i].row.slot, "an activation was refused");
+    for (size_t i = 0; i < b->skips.count; i++)
+        if (b->skips.items[i].outcome == OUTCOME_SLOT_LOST)
+            slot_lost(s, b->skips.items[i].row.slot, "a skip was refused");
+    for (size_t i = 0; i < b->fires.count; i++)
+        if (b->fires.items[i].outcome == OUTCOME_SLOT_LOST)
+            slot_lost(s, b->fires.items[i].run.slot, "a fire was refused");
+    for (size_t i = 0; i < b->states.count; i++)
+        if (b->states.items[i].outcome == OUTCOME_SLOT_LOST)
+            slot_lost(s, b->states.items[i].row.slot, "a trigger's state was refused");
+}
+
+/* Mutation: a scheduler that does not listen to its fence. The simulation must notice. */
+static void ignore_refusals(struct scheduler *s)
+{
+    struct batch *b = &s->batch;
+    for (size_t i = 0; i < b->fires.count; i++)
+        if (b->fires.items[i].outcome == OUTCOME_SLOT_LOST)
+            b->fires.items[i].outcome = OUTCOME_DONE;
+    for (size_t i = 0; i < b->activations.count; i++)
+        b->activations.items[i].outcome = OUTCOME_DONE;
+    for (size_t i = 0; i < b->skips.count; i++)
+        b->skips.items[i].outcome = OUTCOME_DONE;
+    for (size_t i = 0; i < b->states.count; i++)
+        b->states.items[i].outcome = OUTCOME_DONE;
+}
+
+void batch_settled(struct scheduler *s)
+{
+    struct batch *b = &s->batch;
+    if (b->stalled) {
+        sink_logf(s->ports.sink, LOG_INFO, "The store takes batches again.", "batch=%lld", (long long)b->number);
+        s->able_since = s->now.wall;
+    }
+    b->busy = b->stalled = false;
+    b->pause = 0;
+    if (s->options.break_fence)
+        ignore_refusals(s);
+    count(&s->metrics.batches, 1);
+    count(&s->metrics.batch_ms_sum, mono_sub(s->now.mono, b->sent_at));
+    struct bundle *bundle = b->bundles;
+    b->bundles = NULL;
+    size_t activation = 0, state = 0, fire = 0;
+    /* First what became of the fires, so that nothing of a refused one is released. */
+    for (struct bundle *x = bundle; x; x = x->next) {
+        count(&s->metrics.batch_items, (int64_t)bundle_rows(x));
+        for (size_t i = 0; i < x->fires.count; i++, fire++) {
+            x->fired.items[i]->in_batch = false;
+            if (b->fires.items[fire].outcome == OUTCOME_DONE)
+                metrics_fired(s, &x->fires.items[i].run);
+            driver_fire_answered(s, x->fired.items[i], b->fires.items[fire].outcome);
+        }
+    }
+    fire = 0;
+    while (bundle) {
+        struct bundle *next = bundle->next;
+        release_bundle(s, bundle, refused_any(bundle, b, activation, state, fire));
+        activation += bundle->activations.count;
+        state += bundle->states.count;
+        fire += bundle->fires.count;
+        bundle_free(s, bundle);
+        bundle = next;
+    }
+    lost_slots(s);
+    if (b->through.count)
+        janitor_decided(s);
+    b->number++;
+}
