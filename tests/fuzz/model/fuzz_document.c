@@ -2,6 +2,7 @@
  * again alike. */
 #include <string.h>
 
+#include "core/base/utf8.h"
 #include "core/model/document.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -66,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct document *d = document_parse(text, size - 1, kind, &faults);
     fuzz_check(d ? !faults.errors : faults.errors > 0);
     for (size_t i = 0; i < faults.count; i++)
-        fuzz_check(faults.items[i].text[0]);
+        fuzz_check(faults.items[i].text[0] && utf8_valid(faults.items[i].text, strlen(faults.items[i].text)) &&
+                   utf8_valid(faults.items[i].path, strlen(faults.items[i].path)));
     if (d && d->kind == DOCUMENT_JOB)
         check_job(&d->job);
     if (d && document_metadata(d)->name[0]) /* without a name there is no file to write */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/jsonscan.h"
+#include "core/base/utf8.h"
 #include "core/logic/text/template.h"
 #include "core/model/limits.h"
 #include "tests/fuzz/fuzz.h"
@@ -17,7 +18,8 @@ static const struct template_step *find(void *context, const char *name)
 
 static void check_status(enum status status, const struct error *err)
 {
-    fuzz_check(!status || ((status == STATUS_INVALID || status == STATUS_TOO_BIG) && err->text[0]));
+    fuzz_check(!status || ((status == STATUS_INVALID || status == STATUS_TOO_BIG) && err->text[0] &&
+                           utf8_valid(err->text, strlen(err->text))));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
