@@ -92,11 +92,11 @@ static void add_shown(struct slice value, struct str *line)
     str_release(&text);
 }
 
-static void tell_line(struct difference *d, char sign, struct slice before, struct slice after)
+static void tell_line(struct difference *d, const char *sign, struct slice before, struct slice after)
 {
     struct str line;
     str_init(&line, 4096);
-    str_addf(&line, "%c %.500s", sign, d->path.length ? str_text(&d->path) : "document");
+    str_addf(&line, "%s %.500s", sign, d->path.length ? str_text(&d->path) : "document");
     if (before.length || after.length)
         str_add(&line, ": ");
     if (before.length)
@@ -112,7 +112,7 @@ static void tell_line(struct difference *d, char sign, struct slice before, stru
 static void tell(struct difference *d, const char *op, struct slice before, struct slice after)
 {
     if (d->lines) {
-        tell_line(d, *op == 'a' ? '+' : before.length && !after.length ? '-' : '~', before, after);
+        tell_line(d, *op == 'a' ? "+" : *op == 'r' && !after.length ? "-" : "~", before, after);
         return;
     }
     out_open(&d->out, NULL, '{');
