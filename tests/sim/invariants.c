@@ -159,14 +159,34 @@ static int outcomes(const struct db *db, int64_t job, int64_t at, int *ret_runs)
     return skips;
 }
 
+/* For the trace: what the instant has. */
+static void tell_outcomes(struct world *world, const struct sim_job *job, int64_t at)
+{
+    const struct db *db = &world->db;
+    for (size_t i = 0; i < db->order.count; i++) {
+        const struct run_row *run = &db->order.items[i]->row;
+        if (run->job == job->id && run->scheduled_at.ms == at)
+            world_trace(world, "  run %lld generation %lld trigger %s version %lld %s %s fired %.3f boot %lld",
+                        (long long)run->id, (long long)run->generation, run->trigger, (long long)run->version,
+                        run_origin_text(run->origin), run_state_text(run->state),
+                        (double)(run->fired_at.ms - world->begin) / 1000, (long long)run->boot);
+    }
+    for (size_t i = 0; i < db->skips.count; i++) {
+        const struct skip_row *skip = &db->skips.items[i].row;
+        if (skip->job == job->id && skip->from.ms <= at && at <= skip->to.ms)
+            world_trace(world, "  skip %.3f to %.3f, %lld, %s", (double)(skip->from.ms - world->begin) / 1000,
+                        (double)(skip->to.ms - world->begin) / 1000, (long long)skip->count, db->skips.items[i].reason);
+    }
+}
+
 static void check_segment(struct world *world, const struct sim_job *job, int64_t period, int64_t from, int64_t until)
 {
     for (int64_t at = (from + period - 1) / period * period; at < until; at += period) {
         int runs, skips = outcomes(&world->db, job->id, at, &runs);
         if (runs + skips != 1) {
-            char text[RFC3339_SIZE];
-            world_break(world, "invariant 2: %s at %s (%.3f) has %d runs and %d skips", job->name,
-                        rfc3339_format((instant){at}, text), (double)(at - world->begin) / 1000, runs, skips);
+            tell_outcomes(world, job, at);
+            world_break(world, "invariant 2: %s at %.3f has %d runs and %d skips", job->name,
+                        (double)(at - world->begin) / 1000, runs, skips);
         }
     }
 }
