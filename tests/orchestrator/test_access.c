@@ -233,6 +233,20 @@ static void test_texts(void **state)
     }
 }
 
+/* Every code stands in the reference. */
+static void test_reference(void **state)
+{
+    static char text[1 << 18];
+    FILE *file = fopen(CARILLON_SOURCE_DIR "/docs/reference/api.md", "r");
+    (void)state;
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    (void)fclose(file);
+    for (int code = 1; code < PROBLEM_CODES; code++)
+        if (!strstr(text, problem_code_text((enum problem_code)code)))
+            fail_msg("%s is not in docs/reference/api.md", problem_code_text((enum problem_code)code));
+}
+
 static void test_probes(void **state)
 {
     struct api *api = *state;
@@ -293,6 +307,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_openapi, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_languages_and_form, api_setup, api_teardown),
         cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_reference),
         cmocka_unit_test_setup_teardown(test_probes, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_config_and_audit, api_setup, api_teardown),
     };
