@@ -130,10 +130,11 @@ static enum status set_up(struct db *db, const struct db_target *target)
 {
     char text[200];
     static const char *const settings[] = {
-        "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
-        "NO_ENGINE_SUBSTITUTION'",
-        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "SET SESSION autocommit = 1",
-        "SET NAMES utf8mb4 COLLATE utf8mb4_bin"};
+        "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+        "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        "SET SESSION autocommit = 1",
+        "SET NAMES utf8mb4 COLLATE utf8mb4_bin",
+    };
     enum status status = STATUS_OK;
     for (size_t i = 0; i < sizeof settings / sizeof *settings && status == STATUS_OK; i++)
         status = script(db, settings[i]);

@@ -71,7 +71,7 @@ static enum status run_statements(struct db *db, const char *sql)
 
 static enum status apply(struct db *db, const struct migration *migration)
 {
-    instant now;
+    instant now = INSTANT_NONE;
     enum status status = run_statements(db, migration->sql);
     if (status == STATUS_OK)
         status = db_now(db, &now);
@@ -146,7 +146,7 @@ static enum status seed(struct session *s)
 {
     static const char *const names[] = {SEQUENCE_CHANGE, SEQUENCE_TRIMMED, "boot", "definition",
                                         "request",       "audit",          "token"};
-    instant now;
+    instant now = INSTANT_NONE;
     enum status status = db_now(s->db, &now);
     for (size_t i = 0; i < sizeof names / sizeof *names && status == STATUS_OK; i++)
         status = db_exec(s->db, "INSERT INTO sequence (name, value) VALUES (?, 0)", VALUES(db_t(names[i])), NULL);
@@ -165,7 +165,7 @@ static enum status seed_once(struct db *db, struct error *err)
     struct arena arena;
     arena_init(&arena, STORE_ARENA_MAX);
     struct session s = {.db = db, .arena = &arena, .error = err};
-    instant now;
+    instant now = INSTANT_NONE;
     enum status status = db_now(db, &now);
     if (status == STATUS_OK && db->dialect->partitions)
         status = partitions_make(&s, now);

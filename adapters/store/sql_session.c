@@ -145,7 +145,7 @@ size_t int64_unique(int64_t *numbers, size_t count)
 
 enum status sequence_take(struct session *s, const char *name, int64_t count, int64_t *ret_first)
 {
-    int64_t changed, value;
+    int64_t changed, value = 0;
     enum status status = db_exec(s->db, "UPDATE sequence SET value = value + ? WHERE name = ?",
                                  VALUES(db_i(count), db_t(name)), &changed);
     if (status == STATUS_OK && changed != 1)
@@ -172,7 +172,7 @@ enum status feed_lock(struct session *s)
 struct feed_rows {
     const struct change_row *changes;
     int64_t first;
-    instant now;
+    instant now = INSTANT_NONE;
 };
 
 static void change_fill(void *context, size_t index, struct db_value *v)
@@ -199,7 +199,7 @@ struct audit_rows {
     const struct audit_write *rows;
     const char *who;
     int64_t first;
-    instant now;
+    instant now = INSTANT_NONE;
 };
 
 static void audit_fill(void *context, size_t index, struct db_value *v)

@@ -349,7 +349,7 @@ static enum status write_requests(struct batch *b)
     const struct store_batch *op = b->op;
     if (!op->request_count)
         return STATUS_OK;
-    instant now;
+    instant now = INSTANT_NONE;
     enum status status = db_now(b->s->db, &now);
     struct sql_case *cases = mem_alloc(op->request_count * sizeof *cases);
     size_t count = 0;
@@ -374,7 +374,7 @@ static enum status write_suspensions(struct batch *b)
     const struct store_batch *op = b->op;
     if (!op->suspended_count)
         return STATUS_OK;
-    instant now;
+    instant now = INSTANT_NONE;
     enum status status = db_now(b->s->db, &now);
     if (status == STATUS_OK)
         status = feed_lock(b->s);

@@ -128,7 +128,7 @@ enum status sql_lease(struct session *s, struct store_lease *op)
     op->held = false;
     if (!op->name || !*op->name || strlen(op->name) > 128)
         return error_set(s->error, STATUS_INVALID, "a lease's name must have 1 to 128 bytes");
-    instant now;
+    instant now = INSTANT_NONE;
     enum status status = boot_hold(s, op->boot);
     if (status == STATUS_OK)
         status = db_now(s->db, &now);

@@ -176,7 +176,7 @@ static enum status choose_slot(struct session *s, int32_t *ret)
 
 struct trigger_rows {
     const struct store_put *op;
-    instant now;
+    instant now = INSTANT_NONE;
 };
 
 static void trigger_fill(void *context, size_t index, struct db_value *v)
@@ -289,7 +289,7 @@ static enum status judge_present(struct session *s, struct store_put *op, const 
 
 static enum status store_definition(struct session *s, struct store_put *op, int64_t project)
 {
-    instant now;
+    instant now = INSTANT_NONE;
     enum status status = db_now(s->db, &now);
     char *description = description_of(op->json);
     if (status == STATUS_OK)
@@ -350,7 +350,7 @@ enum status sql_put(struct session *s, struct store_put *op)
 
 static enum status bury(struct session *s, const struct definition_row *row, const struct store_delete *op)
 {
-    instant now;
+    instant now = INSTANT_NONE;
     enum status status = db_now(s->db, &now);
     struct query q;
     query_init(&q, "UPDATE ");

@@ -12,7 +12,7 @@ enum status sql_token_add(struct session *s, struct store_token_add *op)
         return error_set(s->error, STATUS_INVALID, "a token needs a name, a role and a hash");
     if (row->project && strlen(row->project) > 128)
         return error_set(s->error, STATUS_INVALID, "the project's name is too long");
-    instant now;
+    instant now = INSTANT_NONE;
     enum status status = db_now(s->db, &now);
     if (status == STATUS_OK)
         status = sequence_take(s, "token", 1, &row->id);
@@ -36,7 +36,7 @@ enum status sql_token_add(struct session *s, struct store_token_add *op)
 
 enum status sql_token_find(struct session *s, struct store_token_find *op)
 {
-    instant now;
+    instant now = INSTANT_NONE;
     struct db_statement *q;
     enum status status = db_now(s->db, &now);
     if (status != STATUS_OK)

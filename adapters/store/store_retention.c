@@ -113,7 +113,7 @@ static enum status retain_partitions(struct session *s, struct store_retention *
     } rules[] = {{"body", op->bodies, true}, {"step", op->runs, true}, {"attempt", op->runs, true},
                  {"body", op->runs, true},   {"run", op->runs, true},  {"skip", op->skips, false},
                  {"audit", op->audit, false}};
-    instant now;
+    instant now = INSTANT_NONE;
     enum status status = db_now(s->db, &now);
     if (status == STATUS_OK)
         status = partitions_make(s, now);

@@ -129,7 +129,7 @@ static enum status attempt(struct sql_store *store, struct db **conn, enum lane 
 
 static enum status make_partitions(struct db *db, struct store_op *op)
 {
-    instant now;
+    instant now = INSTANT_NONE;
     struct session s = {.db = db, .arena = &op->arena, .error = &op->error};
     enum status status = db_now(db, &now);
     return status == STATUS_OK ? partitions_make(&s, now) : status;
