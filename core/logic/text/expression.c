@@ -117,6 +117,7 @@ static struct value parse_number(struct parser *p)
 }
 
 /* Arguments behind the opening parenthesis. `if` evaluates only what it takes. */
+/* NOLINTNEXTLINE(misc-no-recursion) nesting is counted by enter() */
 static struct value parse_call(struct parser *p, struct slice name)
 {
     struct value args[ARGUMENTS_MAX] = {{.type = VALUE_NULL}};
@@ -141,6 +142,7 @@ static struct value parse_call(struct parser *p, struct slice name)
     return function_call(p, f, args, count);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion) nesting is counted by enter() */
 static struct value parse_name(struct parser *p, struct slice name)
 {
     static const struct {
@@ -407,26 +409,35 @@ static struct value parse_rest(struct parser *p, size_t length)
     return parser_fail(p, "the closing } is missing");
 }
 
+/* Braced: a format, then the brace. Otherwise nothing more. */
+static struct value parse_end(struct parser *p, struct value value, bool braced, size_t length)
+{
+    skip_space(p);
+    if (p->status)
+        return value;
+    if (!braced) {
+        if (p->at < p->end)
+            return parser_fail(p, "something follows the end of the expression at character %zu",
+                               (size_t)(p->at - p->start) + 1);
+        return length > LIMIT_EXPRESSION ? parse_rest(p, length) : value;
+    }
+    if (peek(p, 0) == ':' || peek(p, 0) == ',')
+        value = parse_format(p, &value);
+    if (!p->status && !take(p, "}"))
+        return parse_rest(p, length);
+    return value;
+}
+
 enum status expression_evaluate(struct evaluation *e, const char *text, size_t length, bool braced, struct value *ret,
                                 size_t *ret_length, struct error *err)
 {
-    struct parser p = {.e = e, .start = text, .at = text, .end = text + length, .err = err};
-    if (length > LIMIT_EXPRESSION) /* a longer rest of the text is fine, as long as the expression ends before */
-        p.end = text + LIMIT_EXPRESSION;
+    size_t looked_at = length < LIMIT_EXPRESSION ? length : LIMIT_EXPRESSION; /* what follows may be longer */
+    struct parser p = {.e = e, .start = text, .at = text, .end = text + looked_at, .err = err};
     struct value value = parse_or(&p);
-    skip_space(&p);
-    if (!p.status && braced && (peek(&p, 0) == ':' || peek(&p, 0) == ','))
-        value = parse_format(&p, &value);
-    if (!p.status && braced && !take(&p, "}"))
-        value = parse_rest(&p, length);
-    if (!p.status && !braced && p.at < p.end)
-        value =
-            parser_fail(&p, "something follows the end of the expression at character %zu", (size_t)(p.at - text) + 1);
-    if (!p.status && !braced && length > LIMIT_EXPRESSION)
-        value = parser_fail(&p, "longer than %zu bytes", LIMIT_EXPRESSION);
+    value = parse_end(&p, value, braced, length);
     if (!p.status && value.type == VALUE_MISSING)
         value = parser_fail(&p, "%.*s", (int)value.text.length, value.text.bytes);
-    if (p.status == STATUS_INVALID && p.at >= p.end && p.end < text + length) { /* cut off, so other reasons mislead */
+    if (p.status == STATUS_INVALID && p.at >= p.end && looked_at < length) { /* cut off, so other reasons mislead */
         p.status = STATUS_OK;
         value = parse_rest(&p, length);
     }
