@@ -172,7 +172,7 @@ enum status feed_lock(struct session *s)
 struct feed_rows {
     const struct change_row *changes;
     int64_t first;
-    instant now = INSTANT_NONE;
+    instant now;
 };
 
 static void change_fill(void *context, size_t index, struct db_value *v)
@@ -199,7 +199,7 @@ struct audit_rows {
     const struct audit_write *rows;
     const char *who;
     int64_t first;
-    instant now = INSTANT_NONE;
+    instant now;
 };
 
 static void audit_fill(void *context, size_t index, struct db_value *v)

@@ -176,7 +176,7 @@ static enum status choose_slot(struct session *s, int32_t *ret)
 
 struct trigger_rows {
     const struct store_put *op;
-    instant now = INSTANT_NONE;
+    instant now;
 };
 
 static void trigger_fill(void *context, size_t index, struct db_value *v)

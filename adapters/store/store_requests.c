@@ -17,7 +17,7 @@ struct adding {
     struct session *s;
     struct store_request_add *op;
     int64_t project;
-    instant now = INSTANT_NONE;
+    instant now;
     VEC(size_t) rows; /* items that become rows */
     VEC(struct change_row) changes;
     VEC(struct audit_write) audits;

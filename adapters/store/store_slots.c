@@ -36,7 +36,7 @@ enum status sql_slots_read(struct session *s, struct store_slots_read *op)
 struct raise {
     struct slot_take **takes;
     int64_t boot, *decided;
-    instant now = INSTANT_NONE;
+    instant now;
 };
 
 static void raise_fill(void *context, size_t index, struct db_value *v)
