@@ -270,6 +270,7 @@ export function createFake({ token = randomBytes(16).toString('hex') } = {}) {
   }
 
   const routes = [
+    ['GET', /^\/whoami$/, () => ({ name: 'fake', role: 'admin', project: null, version: '0' })],
     ['GET', /^\/projects$/, (_, query) => page([...projects.values()].map(({ name, spec }) => ({ name, metadata: { name }, spec })), query)],
     ['PUT', /^\/projects\/([^/]+)$/, ([name], _, body) => (addProject(name, { timezone: 'UTC', ...JSON.parse(body).spec }), {})],
     ['GET', /^\/projects\/([^/]+)\/jobs$/, ([project], query) => page([...projectOf(project).jobs.values()].filter((job) => job.name.includes(query.get('q') ?? '')).sort((a, b) => (a.name < b.name ? -1 : 1)).map(statusOf), query)],

@@ -137,6 +137,22 @@ test('two people edit a job: the second is told, nothing is overwritten', async 
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('alert').getByText('Load it anew').waitFor();
   assert.match(JSON.stringify(await api('GET', `/projects/${P}/jobs/contested`)), /theirs/);
+
+  // Unsaved work is not lost by a click beside it, only by a decision.
+  const questions = [];
+  page.on('dialog', (dialog) => {
+    questions.push(dialog.message());
+    void (questions.length === 1 ? dialog.dismiss() : dialog.accept());
+  });
+  await page.getByRole('link', { name: 'Runs', exact: true }).click();
+  assert.match(await area.inputValue(), /mine/);
+  await page.getByRole('button', { name: /^Load it anew/ }).click();
+  await until('the newer text', async () => /theirs/.test(await area.inputValue()));
+  await area.fill((await area.inputValue()).replace('/theirs', '/both'));
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { level: 1, name: 'contested' }).waitFor();
+  assert.match(JSON.stringify(await api('GET', `/projects/${P}/jobs/contested`)), /both/);
+  assert.deepEqual(questions, ['You have not saved. Leave, and lose what you wrote?']);
   await close(page);
 });
 
@@ -244,10 +260,19 @@ test('a run tells its attempts: class, status, error, key, both bodies; what was
   await close(page);
 });
 
-test('a run is canceled after a question', async () => {
+test('run now of a busy job is refused where it was asked; a run is canceled after a question', async () => {
   await put('endless', { triggers: [], graph: [{ step: 'wait', url: `${executor.url}/slow?ms=60000` }] });
   const id = await enqueue('endless');
+  await until('it runs', async () => (await api('GET', `/projects/${P}/runs/${id}`)).state === 'running');
   const page = await open();
+  await page.goto(at('jobs/endless'));
+  await page.getByRole('button', { name: 'Run now' }).click();
+  const asked = page.getByRole('dialog', { name: 'Run endless now' });
+  await asked.getByText('The job is running right now.').waitFor();
+  await asked.getByLabel('If the job is busy, wait for its turn').uncheck();
+  await asked.getByRole('button', { name: 'Run', exact: true }).click();
+  await asked.getByRole('alert').getByText('SCHEDULING_CONFLICT_001').waitFor();
+  await asked.getByText('or queue the new one').waitFor();
   await page.goto(at(`runs/${id}`));
   await page.locator('details.step').getByText('running').waitFor();
   await page.getByRole('button', { name: 'Cancel the run' }).click();
@@ -259,6 +284,27 @@ test('a run is canceled after a question', async () => {
   await dialog.getByRole('button', { name: 'Cancel the run' }).click();
   await page.locator('.page-head').getByText('canceled', { exact: true }).waitFor();
   assert.equal((await ended(id)).state, 'canceled');
+  await close(page);
+});
+
+test('a graph of two hundred steps is drawn, told as a list and followed', async () => {
+  const graph = Array.from({ length: 200 }, (_, i) => ({ step: `s${i}`, url: `${executor.url}/ok`, ...(i >= 20 && { after: [`s${i - 20}`] }) }));
+  await put('wide', { triggers: [], graph });
+  const id = await enqueue('wide');
+  const page = await open();
+  await page.goto(at(`runs/${id}`));
+  await page.locator('.page-head').getByText('succeeded', { exact: true }).waitFor();
+  await page.locator('.node.tone-good').first().waitFor();
+  assert.equal(await page.getByRole('list', { name: 'Steps in order' }).getByRole('listitem').count(), 200);
+  assert.equal(await page.locator('details.step').filter({ hasText: 'succeeded' }).count(), 200);
+  // Still answers at once: opening a step is a matter of a frame or two.
+  const took = await page.evaluate(async () => {
+    const start = performance.now();
+    document.querySelector('details.step:last-child summary').click();
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    return performance.now() - start;
+  });
+  assert.ok(took < 500, `${took} ms`);
   await close(page);
 });
 

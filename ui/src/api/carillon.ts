@@ -11,6 +11,7 @@ import type {
   RunDetail,
   Run,
   RunFilter,
+  WhoAmI,
 } from './types';
 
 const project = (name: string): string => `/projects/${segment(name)}`;
@@ -20,6 +21,10 @@ export const projectName = (item: Project): string => item.name ?? item.metadata
 
 export function listProjects(options: CallOptions = {}): Promise<Page<Project>> {
   return call('GET', '/projects', { ...options, query: { limit: 1000 } });
+}
+
+export function whoAmI(signal?: AbortSignal): Promise<WhoAmI> {
+  return call('GET', '/whoami', { signal });
 }
 
 export function listJobs(

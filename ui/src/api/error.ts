@@ -53,6 +53,14 @@ export function errorFromAnswer(status: number, body: unknown): ApiError {
   );
 }
 
+const STATUS_OF_KIND: Record<string, number> = { NOTFOUND: 404, VALIDATION: 400, CONFLICT: 409, FORBIDDEN: 403, UNAVAILABLE: 503, TIMEOUT: 504 };
+
+/** One item of a batch was refused: the same error as if it had been asked for alone. */
+export function errorFromItem(item: { error?: { code?: string; message?: string } | null }): ApiError {
+  const code = item.error?.code ?? 'UNKNOWN';
+  return new ApiError(STATUS_OF_KIND[/_([A-Z]+)_\d+$/.exec(code)?.[1] ?? ''] ?? 500, code, item.error?.message ?? '');
+}
+
 /**
  * Which remedy the catalogue should name (key below `remedy.`): by code where a code calls for its own, else by what
  * kind of refusal it is.

@@ -18,6 +18,10 @@ export function useProjects() {
   });
 }
 
+export function useWhoAmI() {
+  return useQuery({ queryKey: ['whoami'], queryFn: ({ signal }) => api.whoAmI(signal), staleTime: 60_000, retry: false });
+}
+
 export function useJobs(project: string, filter: { q?: string; state?: string; skip: number; limit: number }) {
   return useQuery({
     queryKey: ['jobs', project, filter],

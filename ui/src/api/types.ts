@@ -190,6 +190,13 @@ export interface Explain {
   waiting?: { run?: string | null; step?: string | null; reason?: string | null; since?: Instant | null; due?: Instant | null }[];
 }
 
+export interface WhoAmI {
+  name: string;
+  role: string;
+  project?: string | null;
+  version?: string;
+}
+
 export interface ErrorDetail {
   path?: string;
   code?: string;

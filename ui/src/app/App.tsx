@@ -1,6 +1,6 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
-import { Redirect, Route, Switch } from 'wouter';
+import { Redirect, Route, Router, Switch } from 'wouter';
 import { worthRetry } from '../api/queries';
 import { NoticesProvider } from '../components/notices';
 import { JobPage } from '../features/jobs/JobPage';
@@ -12,6 +12,7 @@ import { RunsPage } from '../features/runs/RunsPage';
 import { NotFound } from '../features/shell/NotFound';
 import { Shell } from '../features/shell/Shell';
 import { Boundary } from './Boundary';
+import { aroundNavigation } from './leaving';
 import { lastProject, paths } from './paths';
 import { session } from './session';
 
@@ -27,7 +28,9 @@ export function App() {
   return (
     <Boundary>
       <QueryClientProvider client={client}>
-        <NoticesProvider>{token === null ? <LoginPage /> : <Pages />}</NoticesProvider>
+        <NoticesProvider>
+          <Router aroundNav={aroundNavigation}>{token === null ? <LoginPage /> : <Pages />}</Router>
+        </NoticesProvider>
       </QueryClientProvider>
     </Boundary>
   );

@@ -80,9 +80,14 @@ export function useSpan(): (ms: number) => string {
 /** From `from` to `to`; still counting while `to` is missing and `live`. */
 export function Span({ from, to, live = true }: { from?: string | null; to?: string | null; live?: boolean }) {
   const span = useSpan();
-  const tick = useNow();
   const start = instantOf(from);
-  const end = instantOf(to) ?? (live ? Math.max(tick, start ?? 0) : null);
-  if (start === null || end === null) return <span className="muted">–</span>;
-  return <span className="time">{span(end - start)}</span>;
+  const end = instantOf(to);
+  if (start === null || (end === null && !live)) return <span className="muted">–</span>;
+  // Only what still counts looks at the clock: a page of a thousand ended steps is still.
+  return end === null ? <LiveSpan start={start} /> : <span className="time">{span(end - start)}</span>;
+}
+
+function LiveSpan({ start }: { start: number }) {
+  const span = useSpan();
+  return <span className="time">{span(useNow() - start)}</span>;
 }

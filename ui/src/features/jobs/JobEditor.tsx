@@ -8,6 +8,7 @@ import { projectName } from '../../api/carillon';
 import { useCronNext, useJob, useProjects, usePutJob } from '../../api/queries';
 import type { JobDocument, TriggerSpec } from '../../api/types';
 import { JsonSyntaxError, formatJson, lineOf, locatePath, parseJson } from '../../app/jsontext';
+import { guardLeaving } from '../../app/leaving';
 import { paths } from '../../app/paths';
 import { usePage } from '../../app/usePage';
 import { Answer, ErrorPanel } from '../../components/answer';
@@ -29,6 +30,12 @@ export function EditJobPage({ project, job }: { project: string; job: string }) 
   const query = useJob(project, job);
   // The text that is being edited must not change under the hand: the first answer is the one.
   const first = useRef<{ text: string; version?: string } | null>(null);
+  const [generation, setGeneration] = useState(0);
+  const reload = async (): Promise<void> => {
+    await query.refetch();
+    first.current = null;
+    setGeneration((old) => old + 1);
+  };
   return (
     <Answer query={query} rows={8}>
       {(answer) => {
@@ -36,12 +43,14 @@ export function EditJobPage({ project, job }: { project: string; job: string }) 
         first.current ??= { text: `${formatJson(answer.text, ['status'])}\n`, version: version === undefined ? undefined : String(version) };
         return (
           <Editor
+            key={generation}
             project={project}
             job={job}
             title={t('editor.edit', { name: job })}
             initial={first.current.text}
             version={first.current.version}
             back={paths.job(project, job)}
+            onReload={() => void reload()}
           />
         );
       }}
@@ -63,7 +72,7 @@ function parseText(text: string): Parsed {
   }
 }
 
-function Editor({ project, job, title, initial, version, back }: { project: string; job?: string; title: string; initial: string; version?: string; back: string }) {
+function Editor({ project, job, title, initial, version, back, onReload }: { project: string; job?: string; title: string; initial: string; version?: string; back: string; onReload?: () => void }) {
   const { t } = useTranslation();
   const [, go] = useLocation();
   const [text, setText] = useState(initial);
@@ -81,8 +90,12 @@ function Editor({ project, job, title, initial, version, back }: { project: stri
       if (!saved.current) event.preventDefault();
     };
     window.addEventListener('beforeunload', warn);
-    return () => window.removeEventListener('beforeunload', warn);
-  }, [changed]);
+    const release = guardLeaving(() => saved.current || window.confirm(t('editor.leave')));
+    return () => {
+      window.removeEventListener('beforeunload', warn);
+      release();
+    };
+  }, [changed, t]);
 
   const name = job ?? parsed.document?.metadata?.name ?? '';
   const save = (): void => {
@@ -161,6 +174,7 @@ function Editor({ project, job, title, initial, version, back }: { project: stri
         </div>
         <div className="editor-side">
           {put.error !== null && details.length === 0 && <ErrorPanel error={put.error} />}
+          {put.error instanceof ApiError && put.error.status === 412 && onReload && <Button onClick={onReload}>{t('editor.reload')}</Button>}
           {details.length > 0 && put.error instanceof ApiError && (
             <section className="error-panel" role="alert">
               <div>

@@ -2,6 +2,7 @@
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import type { Batch } from '../../api/types';
+import { errorFromItem } from '../../api/error';
 import { useJobsVerb, useTriggersVerb } from '../../api/queries';
 import { paths } from '../../app/paths';
 import { useErrorText } from '../../components/answer';
@@ -56,6 +57,8 @@ export function useJobActions(project: string) {
         { verb: queue ? 'enqueue' : 'run', names, params },
         {
           onSuccess: (batch) => {
+            const only = batch.items.length === 1 ? batch.items[0] : undefined;
+            if (only && !only.ok && after?.onError) return after.onError(errorFromItem(only));
             report(batch, (count) => {
               const first = batch.items.find((item) => item.ok);
               const run = first?.result?.run;

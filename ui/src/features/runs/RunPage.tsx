@@ -68,12 +68,7 @@ function RunView({ project, run }: { project: string; run: RunDetail }) {
             {t('run.took')} <Span from={run.fired_at} to={run.ended_at} live={open} />
           </span>
         </p>
-        {(run.error?.code || run.error?.message || run.reason) && (
-          <p className={run.state === 'failed' || run.state === 'lost' ? 'reason bad' : 'reason'}>
-            {run.error?.code && <code>{run.error.code}</code>} {run.error?.message} {run.reason && word('reason', run.reason)}
-            {hasMembers(run.error?.args) && <span className="muted small"> {stringify(run.error?.args)}</span>}
-          </p>
-        )}
+        <Outcome run={run} onStep={choose} />
       </PageHead>
       <div className="overview">
         <div className="overview-main">
@@ -84,6 +79,38 @@ function RunView({ project, run }: { project: string; run: RunDetail }) {
         </div>
       </div>
     </>
+  );
+}
+
+/** Why it waits or how it ended: the code, the step that decided, and its own words. */
+function Outcome({ run, onStep }: { run: RunDetail; onStep: (step: string) => void }) {
+  const { t } = useTranslation();
+  const word = useWord();
+  const args = typeof run.error?.args === 'object' && run.error.args !== null ? (run.error.args as Record<string, unknown>) : {};
+  const { step, class: callClass, message, ...others } = args;
+  const rest = Object.entries(others);
+  if (!run.error?.code && !run.reason) return null;
+  return (
+    <div className={run.state === 'failed' || run.state === 'lost' ? 'reason bad' : 'reason'}>
+      <p>
+        {run.error?.code && <code>{run.error.code}</code>} {run.error?.message} {run.reason && word('reason', run.reason)}
+        {rest.map(([name, value]) => (
+          <span key={name} className="muted">
+            {' '}
+            {name}: {typeof value === 'string' ? value : stringify(value)}
+          </span>
+        ))}
+      </p>
+      {typeof step === 'string' && (
+        <p>
+          <button type="button" className="link" onClick={() => onStep(step)}>
+            {t('run.atstep', { step })}
+          </button>
+          {typeof callClass === 'string' && callClass !== '' && ` · ${word('class', callClass)}`}
+          {typeof message === 'string' && message !== '' && ` · ${message}`}
+        </p>
+      )}
+    </div>
   );
 }
 
@@ -141,7 +168,7 @@ function RunFacts({ project, run }: { project: string; run: RunDetail }) {
           ]}
         />
       </Card>
-      {run.params !== undefined && run.params !== null && (
+      {(hasMembers(run.params) || typeof run.params === 'string') && (
         <Card title={t('run.params')}>
           <Code text={prettyText(typeof run.params === 'string' ? run.params : stringify(run.params))} label={t('run.params')} limit={4_000} />
         </Card>

@@ -46,7 +46,8 @@ export function StepPanel({ step, run, recorded, chosen }: { step: GraphStep; ru
             )}
           </p>
         )}
-        {run.error && <p className="reason bad">{run.error}</p>}
+        {/* Where the last call says it already, once is enough. */}
+        {run.error && !(last?.error && run.error.includes(last.error)) && <p className="reason bad">{run.error}</p>}
         {step.after.length > 0 && (
           <p className="muted small">{t('graph.after', { steps: step.after.map((edge) => edge.from).join(', ') })}</p>
         )}

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import { projectName } from '../../api/carillon';
-import { useProjects } from '../../api/queries';
+import { useProjects, useWhoAmI } from '../../api/queries';
 import { paths, rememberProject } from '../../app/paths';
 import { session } from '../../app/session';
 import { changeSettings, useSettings, type Theme } from '../../app/settings';
@@ -76,6 +76,7 @@ function ProjectSelect({ project }: { project: string }) {
 function SettingsMenu() {
   const { t, i18n } = useTranslation();
   const { theme, clock } = useSettings();
+  const who = useWhoAmI();
   const [open, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
 
@@ -131,6 +132,12 @@ function SettingsMenu() {
               ))}
             </select>
           </label>
+          {who.data && (
+            <p className="hint">
+              {t('settings.who', { name: who.data.name, role: who.data.role })}
+              {who.data.version && <> · Carillon {who.data.version}</>}
+            </p>
+          )}
           <Button onClick={() => session.end()}>{t('settings.signout')}</Button>
         </div>
       )}
