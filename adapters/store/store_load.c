@@ -166,6 +166,8 @@ static enum status cursors_of_piece(struct session *s, struct job_through *jobs,
 enum status cursors_of_jobs(struct session *s, struct job_through *jobs, size_t count, struct cursors *ret)
 {
     enum status status = STATUS_OK;
+    if (!count)
+        return status;
     qsort(jobs, count, sizeof *jobs, through_compare);
     for (size_t at = 0, n; at < count && status == STATUS_OK; at += n) {
         size_t most = piece_length(at, count);
