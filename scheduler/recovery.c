@@ -348,6 +348,10 @@ void recovery_step(struct scheduler *s)
             wake_at(s, dead->retry_at);
             continue;
         }
+        if (dead->phase == DEAD_FENCE && !s->options.sole_owner && node_alive(s, dead->boot)) {
+            dead->phase = DEAD_SUSPECT; /* it came back while the store could not be told */
+            dead->since = s->now.mono;
+        }
         if (dead->phase == DEAD_SUSPECT)
             consider(s, dead);
         if (dead->phase == DEAD_FENCE)

@@ -158,6 +158,7 @@ void scheduler_fenced(struct scheduler *s, const char *why)
     if (s->state == SCHEDULER_FENCED)
         return;
     s->state = SCHEDULER_FENCED;
+    ownership_release_all(s); /* a successor must not wait for this process to be ended */
     sink_logf(s->ports.sink, LOG_ERROR,
               "This process has a successor: it stops at once, nothing of it is accepted any more. Start it again to "
               "join as a new boot.",
