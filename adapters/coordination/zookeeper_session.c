@@ -25,6 +25,8 @@ struct session_watch {
     int number;
 };
 
+struct request;
+
 struct session {
     struct loop *loop;
     struct session_options options;
@@ -46,6 +48,18 @@ struct session {
     struct era *era; /* of `handle`, or of the one being made */
     int64_t number;  /* of the era that the loop wants */
     bool wanted, quit;
+    struct request *sent; /* the client owes their completions */
+};
+
+/* One request from its call until its reply has been told. */
+struct request {
+    struct session *session;
+    struct request *next, **link; /* in session->sent while the client has it; under lock */
+    int64_t era;
+    session_on_reply on_reply;
+    struct session_reply reply;
+    char *data;
+    char **names;
 };
 
 static void session_hold(struct session *session)
@@ -146,6 +160,30 @@ static void on_session_event(zhandle_t *handle, int type, int state, const char 
     notice_post(session, notice);
 }
 
+/* ---- requests that the client has; under lock ----------------------------------------------------------------------
+ */
+
+static void request_link(struct request *request)
+{
+    struct session *session = request->session;
+    request->next = session->sent;
+    request->link = &session->sent;
+    if (session->sent)
+        session->sent->link = &request->next;
+    session->sent = request;
+}
+
+static void request_unlink(struct request *request)
+{
+    if (!request->link)
+        return;
+    *request->link = request->next;
+    if (request->next)
+        request->next->link = request->link;
+    request->next = NULL;
+    request->link = NULL;
+}
+
 /* ---- keeper -------------------------------------------------------------------------------------------------------
  */
 
@@ -181,6 +219,22 @@ static void keeper_open(struct session *session)
     }
 }
 
+static void request_end(struct request *request, int rc, const struct Stat *stat);
+
+/* The client forgets some completions when it is closed, and its threads have ended by now: nobody else will answer. */
+static void requests_abandon(struct session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    while (session->sent) {
+        struct request *request = session->sent;
+        request_unlink(request);
+        pthread_mutex_unlock(&session->lock);
+        request_end(request, ZCLOSING, NULL);
+        pthread_mutex_lock(&session->lock);
+    }
+    pthread_mutex_unlock(&session->lock);
+}
+
 /* Closing ends the session at once, so its nodes go without waiting for the timeout. Lock as above. */
 static void keeper_shut(struct session *session)
 {
@@ -191,6 +245,7 @@ static void keeper_shut(struct session *session)
     pthread_mutex_unlock(&session->lock);
     (void)zookeeper_close(handle);
     free(era);
+    requests_abandon(session);
     pthread_mutex_lock(&session->lock);
 }
 
@@ -343,15 +398,6 @@ span session_timeout(const struct session *session)
 /* ---- requests: loop → client → loop -------------------------------------------------------------------------------
  */
 
-struct request {
-    struct session *session;
-    int64_t era;
-    session_on_reply on_reply;
-    struct session_reply reply;
-    char *data;
-    char **names;
-};
-
 static void request_free(struct request *request)
 {
     for (size_t i = 0; i < request->reply.name_count; i++)
@@ -392,10 +438,20 @@ static struct request *request_new(struct session *session, session_on_reply rep
     return request;
 }
 
+/* On a thread of the client. */
+static void request_complete(struct request *request, int rc, const struct Stat *stat)
+{
+    struct session *session = request->session;
+    pthread_mutex_lock(&session->lock);
+    request_unlink(request);
+    pthread_mutex_unlock(&session->lock);
+    request_end(request, rc, stat);
+}
+
 static void on_created(int rc, const char *path, const struct Stat *stat, const void *data)
 {
     (void)path;
-    request_end((struct request *)(uintptr_t)data, rc, stat);
+    request_complete((struct request *)(uintptr_t)data, rc, stat);
 }
 
 static void on_got(int rc, const char *value, int length, const struct Stat *stat, const void *data)
@@ -405,7 +461,7 @@ static void on_got(int rc, const char *value, int length, const struct Stat *sta
         request->data = mem_copy(value, (size_t)length);
         request->reply.length = (size_t)length;
     }
-    request_end(request, rc, stat);
+    request_complete(request, rc, stat);
 }
 
 static void on_children(int rc, const struct String_vector *names, const struct Stat *stat, const void *data)
@@ -417,17 +473,17 @@ static void on_children(int rc, const struct String_vector *names, const struct 
             request->names[i] = mem_copy_text(names->data[i]);
         request->reply.name_count = (size_t)names->count;
     }
-    request_end(request, rc, stat);
+    request_complete(request, rc, stat);
 }
 
 static void on_set(int rc, const struct Stat *stat, const void *data)
 {
-    request_end((struct request *)(uintptr_t)data, rc, stat);
+    request_complete((struct request *)(uintptr_t)data, rc, stat);
 }
 
 static void on_deleted(int rc, const void *data)
 {
-    request_end((struct request *)(uintptr_t)data, rc, NULL);
+    request_complete((struct request *)(uintptr_t)data, rc, NULL);
 }
 
 /* Sends with `expression` (uses `handle` and `request`), under the lock that keeps the handle alive. */
@@ -437,10 +493,13 @@ static void on_deleted(int rc, const void *data)
         pthread_mutex_lock(&(session)->lock);                      \
         zhandle_t *handle = (session)->handle;                     \
         (request)->era = (session)->number;                        \
+        request_link(request);                                     \
         if (handle && (session)->era->number == (session)->number) \
             rc_ = (expression);                                    \
-        pthread_mutex_unlock(&(session)->lock);                    \
         if (rc_ != ZOK) /* the completion will not be called */    \
+            request_unlink(request);                               \
+        pthread_mutex_unlock(&(session)->lock);                    \
+        if (rc_ != ZOK)                                            \
             request_end(request, rc_, NULL);                       \
     } while (0)
 

@@ -170,7 +170,7 @@ static bool ip_carried(struct ip ip, struct ip *ret)
 
 const char *address_check(const struct address_rules *rules, const struct sockaddr *address, bool name_allowed)
 {
-    struct ip ip, inner;
+    struct ip ip, inner = {{0}};
     int port;
     if (!ip_from_sockaddr(address, &ip, &port))
         return "no internet address";

@@ -19,6 +19,7 @@ struct posted {
 };
 
 #define LOOP_SIGNALS 3
+#define CLOSING_TURNS 10 /* one is enough, or two after a loop_stop that nobody has run */
 
 struct loop {
     struct loop_options options;
@@ -351,8 +352,8 @@ void loop_free(struct loop *loop)
     while (posted_run(loop))
         ;
     uv_walk(&loop->uv, close_walk, loop);
-    (void)uv_run(&loop->uv, UV_RUN_DEFAULT); /* lets closing handles end */
-    (void)uv_loop_close(&loop->uv);
+    for (int i = 0; i < CLOSING_TURNS && uv_loop_close(&loop->uv) == UV_EBUSY; i++)
+        (void)uv_run(&loop->uv, UV_RUN_NOWAIT); /* lets closing handles end */
     if (loop->wake_fd >= 0)
         (void)close(loop->wake_fd);
     if (loop->clock_fd >= 0)
