@@ -34,7 +34,7 @@ enum exit_code serve(const struct args *args, enum exit_code (*start)(struct pro
 }
 
 enum exit_code admin_token_create(struct store *store, const char *role, const char *name, const char *project,
-                            char *ret_token)
+                                  char *ret_token)
 {
     struct store_op op;
     char hash[HASH_HEX_SIZE];

@@ -49,6 +49,35 @@ static void print_triggers(const cJSON *triggers)
     table_print(&table, "no triggers: this job runs by hand only");
 }
 
+/* Predecessors of a step as they were written: names, or objects with `step`. */
+static void add_predecessors(struct table *table, const cJSON *step)
+{
+    struct str names;
+    const cJSON *one;
+    str_init(&names, 4096);
+    cJSON_ArrayForEach(one, cJSON_GetObjectItemCaseSensitive(step, "after")) {
+        str_add(&names, names.length ? ", " : "");
+        str_add(&names, cJSON_IsString(one) ? one->valuestring : text_of(one, "step"));
+    }
+    table_add(table, str_text(&names));
+    str_release(&names);
+}
+
+static void print_steps(const cJSON *graph)
+{
+    static const char *const heading[] = {"STEP", "CALLS", "AFTER"};
+    struct table table;
+    const cJSON *step;
+    table_init(&table, 3, heading);
+    cJSON_ArrayForEach(step, graph) {
+        const char *task = text_of(step, "task");
+        add_member(&table, step, "step");
+        table_add(&table, *task ? task : text_of(step, "url"));
+        add_predecessors(&table, step);
+    }
+    table_print(&table, NULL);
+}
+
 static enum exit_code job(const struct args *args)
 {
     struct client client;
@@ -59,7 +88,7 @@ static enum exit_code job(const struct args *args)
     if (!code && (client.json || args_get(args, "--effective"))) {
         print_raw(&answer);
     } else if (!code) {
-        const cJSON *status = cJSON_GetObjectItemCaseSensitive(answer.json, "status"), *step;
+        const cJSON *status = cJSON_GetObjectItemCaseSensitive(answer.json, "status");
         const cJSON *metadata = cJSON_GetObjectItemCaseSensitive(answer.json, "metadata");
         (void)printf("%s/%s  %s, owner %s, %.0f running\n", text_of(metadata, "project"), text_of(metadata, "name"),
                      text_of(status, "state"),
@@ -69,10 +98,8 @@ static enum exit_code job(const struct args *args)
             (void)printf("%s\n", text_of(metadata, "description"));
         (void)printf("\n");
         print_triggers(cJSON_GetObjectItemCaseSensitive(status, "triggers"));
-        (void)printf("\nSTEPS\n");
-        cJSON_ArrayForEach(
-            step, cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(answer.json, "spec"), "graph"))
-            (void)printf("  %s  %s%s\n", text_of(step, "step"), text_of(step, "task"), text_of(step, "url"));
+        (void)printf("\n");
+        print_steps(cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(answer.json, "spec"), "graph"));
     }
     answer_release(&answer);
     return code;
