@@ -350,8 +350,13 @@ void driver_run_take(struct scheduler *s, struct run *machine, struct job *job, 
     if (machine->row.state == RUN_QUEUED) {
         if (machine->row.cancel_requested)
             driver_settle(s, run, bundle);
-        else
+        else {
             turns_queue(s, run);
+            if (!job->loaded) {
+                run->held = true;
+                recovery_others(s, job);
+            }
+        }
     } else {
         count_running(s, run, true);
         driver_settle(s, run, bundle);

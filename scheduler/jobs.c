@@ -128,7 +128,8 @@ void job_unrule(struct scheduler *s, struct job *job)
         count(&s->metrics.jobs_ruled, -1);
     job_disarm(s, job);
     memory_clear(job);
-    foreign_clear(s, job);
+    if (job->open_runs == 0)
+        foreign_clear(s, job); /* else our queued runs go on waiting for those */
     version_unref(s, job->ruling);
     version_unref(s, job->newest);
     job->ruling = job->newest = NULL;

@@ -71,6 +71,8 @@ void job_forget_if_idle(struct scheduler *s, struct job *job);
 void job_disarm(struct scheduler *s, struct job *job); /* triggers away: the slot is not ours any more, or deleted */
 void job_unrule(struct scheduler *s, struct job *job);
 void job_free(struct scheduler *s, struct job *job);
+/* slots.c: an open run of the job that another boot drives; it counts for overlap until it has ended. */
+void job_foreign(struct scheduler *s, struct job *job, const struct run_row *row);
 /* Makes the triggers of `version` the armed ones; cursors, counts and pauses of triggers of the same name stay. */
 void job_rule(struct scheduler *s, struct job *job, struct job_version *version, instant from);
 void job_recompile(struct scheduler *s, struct job *job);
@@ -115,6 +117,8 @@ size_t job_running(struct scheduler *s, struct job *job);
  * nobody could act at its time: then it is no overlap, whatever began since. */
 enum overlap_verdict turns_judge(struct scheduler *s, struct job *job, const struct job_spec *spec,
                                  const struct trigger_spec *trigger, instant at, bool *catching_up);
+/* Order of the queue, the same on every node: a run waits for its elders, so that no two wait for each other. */
+bool run_elder(const struct run_row *a, const struct run_row *b);
 void turns_queue(struct scheduler *s, struct open_run *run);
 void turns_wake(struct scheduler *s, struct job *job);
 void turns_limited(struct scheduler *s, struct open_run *run);
@@ -208,6 +212,8 @@ void requests_release(struct scheduler *s);
 
 /* recovery.c */
 void recovery_suspect(struct scheduler *s, int64_t boot);
+/* A queued run was adopted for a job whose slot is not ours: it is held until its elders elsewhere are known. */
+void recovery_others(struct scheduler *s, struct job *job);
 void recovery_step(struct scheduler *s);
 void recovery_release(struct scheduler *s);
 

@@ -307,6 +307,64 @@ static void replay(struct scheduler *s, struct dead_boot *dead)
     s->busy = true;
 }
 
+/* ---- jobs of other owners -------------------------------------------------------------------------------------------
+ */
+
+void recovery_others(struct scheduler *s, struct job *job)
+{
+    for (size_t i = 0; i < s->others.count; i++)
+        if (s->others.items[i] == job->id)
+            return;
+    vec_add(&s->others, job->id);
+}
+
+/* Their elders count, and whatever runs; a younger queued one waits for ours. */
+static bool counts(const struct job *job, const struct run_row *row)
+{
+    if (row->state == RUN_RUNNING)
+        return true;
+    for (const struct open_run *run = job->queue; run; run = run->next)
+        if (run->held && run_elder(row, &run->run->row))
+            return true;
+    return false;
+}
+
+static void others_answered(struct scheduler *s, struct work *work)
+{
+    s->others_asked = false;
+    if (!work_ok(s, work) && work->op.status != STATUS_NOT_FOUND) {
+        s->others_retry = mono_add(s->now.mono, RETRY_PAUSE);
+        return;
+    }
+    for (size_t i = 0; i < s->others.count; i++)
+        if (s->others.items[i] == work->number)
+            vec_remove_swap(&s->others, i);
+    struct job *job = job_find(s, work->number);
+    if (!job)
+        return;
+    for (size_t i = 0; i < work->op.triggers.open_run_count; i++)
+        if (counts(job, &work->op.triggers.open_runs[i]))
+            job_foreign(s, job, &work->op.triggers.open_runs[i]);
+    for (struct open_run *run = job->queue; run; run = run->next)
+        run->held = false;
+    turns_wake(s, job);
+}
+
+static void ask_others(struct scheduler *s)
+{
+    if (s->others.count == 0 || s->others_asked)
+        return;
+    if (mono_cmp(s->now.mono, s->others_retry) < 0) {
+        wake_at(s, s->others_retry);
+        return;
+    }
+    struct work *work = work_new(s, STORE_TRIGGERS, others_answered);
+    work->number = s->others.items[0];
+    work->op.triggers.job = work->number;
+    s->others_asked = true;
+    work_submit(work);
+}
+
 /* ---- step ----------------------------------------------------------------------------------------------------------
  */
 
@@ -340,6 +398,7 @@ void recovery_step(struct scheduler *s)
 {
     if (!s->joined || !clock_may_act(s))
         return;
+    ask_others(s);
     for (size_t i = 0; i < s->dead.count; i++) {
         struct dead_boot *dead = &s->dead.items[i];
         if (dead->phase == DEAD_DONE)
@@ -370,4 +429,5 @@ void recovery_release(struct scheduler *s)
 {
     for (size_t i = 0; i < s->dead.count; i++)
         rows_free(&s->dead.items[i]);
+    vec_release(&s->others);
 }

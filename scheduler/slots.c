@@ -131,10 +131,9 @@ static void take_won(struct scheduler *s)
 /* ---- load ----------------------------------------------------------------------------------------------------------
  */
 
-static void add_foreign(struct scheduler *s, const struct run_row *row)
+void job_foreign(struct scheduler *s, struct job *job, const struct run_row *row)
 {
-    struct job *job = job_find(s, row->job);
-    if (!job || driver_find(s, row->id))
+    if (driver_find(s, row->id) || row->boot == s->boot)
         return;
     for (size_t i = 0; i < job->foreign.count; i++)
         if (job->foreign.items[i].id == row->id)
@@ -254,23 +253,25 @@ static void load_answered(struct scheduler *s, struct work *work)
         return;
     }
     struct load_index index = index_make(load);
+    struct job *job;
     for (size_t i = 0; i < load->job_count; i++) {
         const struct definition_row *row = &load->jobs[i];
         struct slot *slot = slot_get(s, row->slot);
         if (!slot || slot->phase != SLOT_LOADED)
             continue;
         replica_put(s, row);
-        struct job *job = job_find(s, row->id);
+        job = job_find(s, row->id);
         if (job && !job->loaded)
             take_memory(load, &index, job);
     }
     free(index.cursors);
     free(index.states);
     for (size_t i = 0; i < load->open_run_count; i++)
-        add_foreign(s, &load->open_runs[i]);
+        if ((job = job_find(s, load->open_runs[i].job)))
+            job_foreign(s, job, &load->open_runs[i]);
     for (size_t i = 0; i < load->slot_count; i++) {
         struct slot *slot = slot_get(s, load->slots[i]);
-        for (struct job *job = slot->phase == SLOT_LOADED ? slot->jobs : NULL; job; job = job->slot_next)
+        for (job = slot->phase == SLOT_LOADED ? slot->jobs : NULL; job; job = job->slot_next)
             if (job->newest)
                 job->loaded = true;
     }

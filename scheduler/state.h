@@ -181,6 +181,7 @@ struct open_run {
     bool queued;    /* in job->queue */
     bool counted;   /* in job->running */
     bool limited;   /* in job->limited */
+    bool held;      /* adopted; who else runs the job is not known yet */
     bool in_batch;  /* its fire is in the batch under way */
     bool replaced_others;
     struct call *calls;
@@ -362,6 +363,9 @@ struct scheduler {
     mono store_down_since;
     bool told_store_down;
     VEC(struct dead_boot) dead;
+    VEC(int64_t) others; /* jobs of other owners whose queued runs we adopted: who else runs them? */
+    bool others_asked;
+    mono others_retry;
     size_t foreign_count;
     int turn_fires;
 

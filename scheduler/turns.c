@@ -78,12 +78,24 @@ static void alarm_at(struct scheduler *s, struct open_run *run, int64_t due)
         abort();
 }
 
+bool run_elder(const struct run_row *a, const struct run_row *b)
+{
+    int order = instant_cmp(a->fired_at, b->fired_at);
+    return order ? order < 0 : a->id < b->id;
+}
+
 void turns_queue(struct scheduler *s, struct open_run *run)
 {
     if (run->queued)
         return;
     run->queued = true;
-    DL_APPEND(run->job->queue, run);
+    struct open_run *later = run->job->queue; /* oldest first; adopted ones may be older than what waits here */
+    while (later && !run_elder(&run->run->row, &later->run->row))
+        later = later->next;
+    if (later)
+        DL_PREPEND_ELEM(run->job->queue, later, run);
+    else
+        DL_APPEND(run->job->queue, run);
     if (instant_cmp(run->run->row.due_at, s->now.wall) > 0)
         alarm_at(s, run, run->run->row.due_at.ms);
     turns_wake(s, run->job);
@@ -135,6 +147,10 @@ static bool move_queue(struct scheduler *s, struct job *job)
     while (run) {
         struct open_run *next = run->next;
         const struct job_spec *spec = version_spec(run->version);
+        if (run->held) {
+            run = next;
+            continue;
+        }
         if (run->committed && instant_cmp(run->run->row.due_at, s->now.wall) <= 0) {
             size_t running = job_running(s, job);
             if (!overlap_may_start(spec->overlap, spec->max_parallel, (int64_t)running)) {

@@ -85,7 +85,7 @@ struct world {
     VEC(struct world_event) events;
     VEC(struct world_call *) calls;
     int64_t claims[WORLD_SLOTS], claim_boot[WORLD_SLOTS], next_czxid, next_id;
-    int64_t leases; /* boot that holds every lease */
+    int64_t leases[256]; /* who holds what: by dead boot; 0 = housekeeping */
 
     /* what happens next */
     int fail_batches;        /* so many batches meet this status */

@@ -402,6 +402,30 @@ static enum status boot_start(struct world *w, struct store_boot_start *op)
     return STATUS_OK;
 }
 
+static enum status lease(struct world *w, struct store_lease *op)
+{
+    int64_t *holder = &w->leases[strncmp(op->name, "adopt-", 6) == 0 ? strtoll(op->name + 6, NULL, 10) % 256 : 0];
+    if (op->release) {
+        if (*holder == op->boot)
+            *holder = 0;
+        return STATUS_OK;
+    }
+    if (*holder == 0 || boot_find(w, *holder)->fenced)
+        *holder = op->boot;
+    op->held = *holder == op->boot;
+    return STATUS_OK;
+}
+
+static enum status triggers(struct world *w, struct store_op *op)
+{
+    struct store_triggers *t = &op->triggers;
+    t->open_runs = arena_array(&op->arena, struct run_row, w->runs.count + 1);
+    for (size_t i = 0; i < w->runs.count; i++)
+        if (w->runs.items[i].job == t->job && open_row(&w->runs.items[i]))
+            t->open_runs[t->open_run_count++] = w->runs.items[i];
+    return STATUS_OK;
+}
+
 static enum status perform(struct world *w, struct store_op *op)
 {
     switch ((int)op->kind) {
@@ -420,10 +444,7 @@ static enum status perform(struct world *w, struct store_op *op)
         boot_find(w, op->boot_fence.dead_boot)->fenced = true;
         return STATUS_OK;
     case STORE_LEASE:
-        if (w->leases == 0 || boot_find(w, w->leases)->fenced)
-            w->leases = op->lease.boot;
-        op->lease.held = w->leases == op->lease.boot;
-        return STATUS_OK;
+        return lease(w, &op->lease);
     case STORE_RETENTION:
         return STATUS_OK;
     case STORE_SLOTS_READ:
@@ -445,6 +466,8 @@ static enum status perform(struct world *w, struct store_op *op)
         return STATUS_OK;
     case STORE_RUNS_ADOPT:
         return runs_adopt(w, op);
+    case STORE_TRIGGERS:
+        return triggers(w, op);
     case STORE_RUNS_LIST:
         return runs_list(w, op);
     case STORE_RUN_READ:
