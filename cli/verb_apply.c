@@ -64,8 +64,8 @@ static void print_applied(const struct file_documents *documents, const cJSON *i
     cJSON_ArrayForEach(item, items) {
         const cJSON *result = cJSON_GetObjectItemCaseSensitive(item, "result");
         const char *origin = index < documents->list.count ? documents->list.items[index].origin : "";
-        (void)printf("%s%s  %s (version %s, %s)\n", dry_run ? "would be " : "", outcome_of(result),
-                     text_of(item, "key"), *text_of(result, "version") ? text_of(result, "version") : "new", origin);
+        (void)printf("%s%s %s %s (version %.0f, %s)\n", dry_run ? "would be " : "", outcome_of(result),
+                     text_of(item, "kind"), text_of(item, "key"), number_of(result, "version"), origin);
         cJSON_ArrayForEach(part, cJSON_GetObjectItemCaseSensitive(result, "triggers"))
             print_trigger(part);
         cJSON_ArrayForEach(part, cJSON_GetObjectItemCaseSensitive(result, "warnings"))
