@@ -150,7 +150,7 @@ test('two people edit a job: the second is told, nothing is overwritten', async 
   await until('the newer text', async () => /theirs/.test(await area.inputValue()));
   await area.fill((await area.inputValue()).replace('/theirs', '/both'));
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('heading', { level: 1, name: 'contested' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'contested', exact: true }).waitFor();
   assert.match(JSON.stringify(await api('GET', `/projects/${P}/jobs/contested`)), /both/);
   assert.deepEqual(questions, ['You have not saved. Leave, and lose what you wrote?']);
   await close(page);
@@ -355,7 +355,7 @@ test('the ledger shows runs and skips with their reason', async () => {
   await close(page);
 });
 
-test('a graph that was cut off from its server says so, keeps what it had and goes on by itself', async () => {
+test('a page that was cut off from its server says so, keeps what it had and goes on by itself', async () => {
   const page = await open();
   await page.goto(at('jobs'));
   await page.locator('table').waitFor();
@@ -367,6 +367,16 @@ test('a graph that was cut off from its server says so, keeps what it had and go
   await page.unroute('**/api/**');
   await alert.getByRole('button', { name: 'Try again' }).click();
   await alert.waitFor({ state: 'detached' });
+  await close(page);
+});
+
+test('a server that is not ready says why', async () => {
+  const page = await open();
+  await page.route('**/readyz', (route) => route.fulfill({ status: 503, contentType: 'application/json', body: '{"status":"not ready","reason":"draining"}' }));
+  await page.goto(at('jobs'));
+  await page.getByRole('status').getByText('The server is not ready: it is ending').waitFor();
+  await page.unroute('**/readyz');
+  await until('it is ready again', async () => (await page.getByText('The server is not ready').count()) === 0);
   await close(page);
 });
 

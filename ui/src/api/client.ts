@@ -84,3 +84,15 @@ export async function call<T>(method: string, path: string, options: CallOptions
     throw new ApiError(200, BAD_ANSWER, '');
   }
 }
+
+/** What /readyz says: null when all is well, or nothing can be said; else why not. */
+export async function unreadiness(signal?: AbortSignal): Promise<string | null> {
+  try {
+    const answer = await fetch('/readyz', { signal, cache: 'no-store' });
+    if (answer.ok) return null;
+    const body = JSON.parse(await answer.text()) as { reason?: unknown };
+    return typeof body.reason === 'string' ? body.reason : null;
+  } catch {
+    return null; // whoever does not answer is told of by every other call
+  }
+}

@@ -1,6 +1,7 @@
 // What the pages watch. A visible page asks again by itself; a hidden one is quiet (TanStack Query's default).
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import * as api from './carillon';
+import { unreadiness } from './client';
 import { ApiError } from './error';
 import { isOpen } from './states';
 import type { RunFilter } from './types';
@@ -16,6 +17,10 @@ export function useProjects() {
     queryFn: ({ signal }) => api.listProjects({ signal }),
     refetchInterval: POLL_SLOW,
   });
+}
+
+export function useUnreadiness() {
+  return useQuery({ queryKey: ['ready'], queryFn: ({ signal }) => unreadiness(signal), refetchInterval: POLL_LIST * 2 });
 }
 
 export function useWhoAmI() {

@@ -63,6 +63,9 @@ describe.each([
     ['accent', 'accent-soft'],
     ['accent-hover', 'surface'],
     ['text', 'bad-soft'],
+    ['muted', 'bad-soft'],
+    ['text', 'odd-soft'],
+    ['muted', 'odd-soft'],
     ['accent', 'bad-soft'],
   ];
   it.each(text)('text %s on %s is at least 4.5 : 1', (front, back) => {

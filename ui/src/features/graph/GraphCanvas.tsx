@@ -78,7 +78,7 @@ export default function GraphCanvas({ steps, states, live, narrow, selected, onS
   const word = useWord();
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
-  useLayoutEffect(() => setWidth(box.current?.clientWidth ?? 0), []);
+  useLayoutEffect(() => setWidth(box.current?.clientWidth ?? 0), []); // drawn once it is known, so only once
   // The layout depends on the shape alone: live states change colours, never places.
   const shape = steps.map((step) => `${step.name}<${step.after.map((edge) => edge.from).join('+')}`).join(';');
   const layout = useMemo(() => layoutSteps(steps, narrow ? 'TB' : 'LR'), [shape, narrow]); // eslint-disable-line react-hooks/exhaustive-deps
@@ -115,14 +115,14 @@ export default function GraphCanvas({ steps, states, live, narrow, selected, onS
 
   return (
     <div className="canvas" ref={box} style={{ height }}>
-      <ReactFlow
-        key={`${shape}|${narrow}|${width}`}
+      {width > 0 && <ReactFlow
+        key={`${shape}|${narrow}`}
         nodes={nodes}
         edges={edges}
         nodeTypes={nodeTypes}
         fitView
         fitViewOptions={{ padding: { top: '14px', right: '14px', bottom: '44px', left: '14px' }, maxZoom: 1 }}
-        minZoom={0.15}
+        minZoom={0.04}
         maxZoom={1.6}
         nodesDraggable={false}
         nodesConnectable={false}
@@ -142,7 +142,7 @@ export default function GraphCanvas({ steps, states, live, narrow, selected, onS
       >
         <Background variant={BackgroundVariant.Dots} gap={18} size={1} />
         <Controls showInteractive={false} orientation="horizontal" />
-      </ReactFlow>
+      </ReactFlow>}
     </div>
   );
 }

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'wouter';
 import { projectName } from '../../api/carillon';
-import { useProjects, useWhoAmI } from '../../api/queries';
+import { useProjects, useUnreadiness, useWhoAmI } from '../../api/queries';
 import { paths, rememberProject } from '../../app/paths';
 import { session } from '../../app/session';
 import { changeSettings, useSettings, type Theme } from '../../app/settings';
@@ -10,6 +10,7 @@ import { localZone } from '../../app/time';
 import { useHeadingFocus } from '../../app/usePage';
 import { Button } from '../../components/basics';
 import { Icon, Mark } from '../../components/icons';
+import { useWord } from '../../components/words';
 import { LANGUAGES, chooseLanguage, type Language } from '../../i18n';
 
 export function Shell({ project, children }: { project: string; children: ReactNode }) {
@@ -44,6 +45,7 @@ export function Shell({ project, children }: { project: string; children: ReactN
         <SettingsMenu />
       </header>
       <main id="main" tabIndex={-1}>
+        <NotReady />
         {children}
       </main>
       <footer className="foot">
@@ -51,6 +53,22 @@ export function Shell({ project, children }: { project: string; children: ReactN
           {clock === 'utc' ? t('clock.utc') : t('clock.local', { zone: localZone() })}
         </button>
       </footer>
+    </div>
+  );
+}
+
+/** What is asked for is kept, but nothing is fired: better said than wondered about. */
+function NotReady() {
+  const { t } = useTranslation();
+  const word = useWord();
+  const reason = useUnreadiness().data;
+  return (
+    <div role="status">
+      {reason && (
+        <p className="not-ready">
+          <Icon name="warn" /> {t('ready.not', { reason: word('unready', reason) })}
+        </p>
+      )}
     </div>
   );
 }
