@@ -131,7 +131,7 @@ static char *description_of(const char *json)
 {
     cJSON *document = cJSON_Parse(json);
     const cJSON *meta = cJSON_GetObjectItemCaseSensitive(document, "metadata");
-    static const char *const members[] = {"displayName", "display_name", "description"};
+    static const char *const members[] = {"display_name", "description"};
     struct str text;
     str_init(&text, LIMIT_DOCUMENT);
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {

@@ -270,7 +270,7 @@ static void test_list(void **state)
         (void)snprintf(name, sizeof name, "job-%02d", i);
         (void)put(store,
                   job_put(name,
-                          i == 7 ? "{\"metadata\":{\"name\":\"x\",\"description\":\"Nightly Close\"}}" : DOCUMENT("j"),
+                          i == 7 ? "{\"metadata\":{\"name\":\"x\",\"display_name\":\"Nightly Close\"}}" : DOCUMENT("j"),
                           "f"),
                   STATUS_OK);
     }
