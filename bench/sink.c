@@ -1,5 +1,6 @@
-/* An executor that only answers: one thread, success at once, and a log line for each request, so that what arrived can be compared
- * with what was promised. Usage: bench_sink PORT LOG. Line: arrival in ms since 1970, Idempotency-Key, X-Carillon-Scheduled-At, path. */
+/* An executor that only answers: one thread, success at once, and a log line for each request, so that what arrived can
+ * be compared with what was promised. Usage: bench_sink PORT LOG. Line: arrival in ms since 1970, Idempotency-Key,
+ * X-Carillon-Scheduled-At, path. */
 #include <microhttpd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,8 +16,8 @@ static const char *header_of(struct MHD_Connection *connection, const char *name
     return value ? value : "-";
 }
 
-static enum MHD_Result take(void *log, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
-                            const char *data, size_t *size, void **state)
+static enum MHD_Result take(void *log, struct MHD_Connection *connection, const char *url, const char *method,
+                            const char *version, const char *data, size_t *size, void **state)
 {
     static int seen;
     struct timespec now;
@@ -32,8 +33,8 @@ static enum MHD_Result take(void *log, struct MHD_Connection *connection, const 
         return MHD_YES;
     }
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    (void)fprintf(log, "%lld %s %s %s\n", (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000, header_of(connection, "Idempotency-Key"),
-                  header_of(connection, "X-Carillon-Scheduled-At"), url);
+    (void)fprintf(log, "%lld %s %s %s\n", (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000,
+                  header_of(connection, "Idempotency-Key"), header_of(connection, "X-Carillon-Scheduled-At"), url);
     struct MHD_Response *response =
         MHD_create_response_from_buffer(sizeof answer - 1, (void *)(size_t)answer, MHD_RESPMEM_PERSISTENT);
     (void)MHD_add_response_header(response, "Content-Type", "application/json");

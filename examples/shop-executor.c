@@ -2,12 +2,13 @@
  *   /orders   lists the day's orders       /rates    a slow one (1 s)        /stock    counts what is left
  *   /post     adds up what came before     /mail     flaky: fails every third time, so that retries can be seen */
 #include <carillon/executor.h>
-#include <cjson/cJSON.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <cjson/cJSON.h>
 
 static void orders(struct carillon_call *call, void *context)
 {
@@ -17,8 +18,8 @@ static void orders(struct carillon_call *call, void *context)
     unsigned count = 20;
     for (const char *p = carillon_call_key(call); *p; p++)
         count = (count * 31 + (unsigned char)*p) % 80;
-    (void)snprintf(result, sizeof result, "{\"count\":%u,\"total\":\"%u.%02u\",\"currency\":\"EUR\"}", count + 20, (count + 20) * 17,
-                   count % 100);
+    (void)snprintf(result, sizeof result, "{\"count\":%u,\"total\":\"%u.%02u\",\"currency\":\"EUR\"}", count + 20,
+                   (count + 20) * 17, count % 100);
     carillon_call_succeed(call, result);
 }
 
@@ -72,7 +73,11 @@ int main(int argc, char **argv)
         {.size = sizeof *tasks, .path = "/rates", .description = "loads exchange rates; slow", .handler = rates},
         {.size = sizeof *tasks, .path = "/stock", .description = "counts the stock", .handler = stock},
         {.size = sizeof *tasks, .path = "/post", .description = "posts the day's total", .handler = post, .serial = 1},
-        {.size = sizeof *tasks, .path = "/mail", .description = "mails the report; flaky", .handler = mail, .context = &mails},
+        {.size = sizeof *tasks,
+         .path = "/mail",
+         .description = "mails the report; flaky",
+         .handler = mail,
+         .context = &mails},
     };
     struct carillon_executor *executor = carillon_executor_create(&options);
     if (!executor)
