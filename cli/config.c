@@ -20,7 +20,16 @@ const struct flag server_flags[] = {
     {"--config", "-c", "FILE", "YAML file with settings (default: " CONFIG_FILE " when it is there)"},
     {"--listen", NULL, "HOST:PORT", "same as --set server.listen"},
     {"--data", NULL, "FOLDER", "same as --set data_dir"},
-    {"--json", NULL, NULL, "`config`: as JSON"},
+    {0},
+};
+
+static const struct flag config_flags[] = {
+    {"--json", NULL, NULL, "as JSON"},
+    {"--markdown", NULL, NULL, "every setting with its default, as the page docs/reference/settings.md"},
+    {"--set", NULL, "KEY=VALUE", "one setting; may be repeated"},
+    {"--config", "-c", "FILE", "YAML file with settings"},
+    {"--listen", NULL, "HOST:PORT", "same as --set server.listen"},
+    {"--data", NULL, "FOLDER", "same as --set data_dir"},
     {0},
 };
 
@@ -247,33 +256,62 @@ void config_store_url(const struct settings *settings, char *ret, size_t size)
 /* ---- verb
  * ------------------------------------------------------------------------------------------------------------ */
 
+static void print_json(const struct settings *settings, const struct setting *table, size_t count)
+{
+    struct str value, out;
+    str_init(&value, 4096);
+    str_init(&out, 1 << 20);
+    for (size_t i = 0; i < count; i++) {
+        str_clear(&value);
+        settings_show(settings, &table[i], &value);
+        str_addf(&out, "%s\"%s\":", i ? "," : "", table[i].key);
+        str_add_json(&out, str_text(&value));
+    }
+    (void)printf("{%s}\n", str_text(&out));
+    str_release(&value);
+    str_release(&out);
+}
+
+static void print_text(const struct settings *settings, const struct setting *table, size_t count)
+{
+    struct str value;
+    str_init(&value, 4096);
+    for (size_t i = 0; i < count; i++) {
+        str_clear(&value);
+        settings_show(settings, &table[i], &value);
+        (void)printf("%-32s %-24s %s\n", table[i].key, value.length ? str_text(&value) : "-", table[i].help);
+    }
+    str_release(&value);
+}
+
+/* The reference page is this text, so that it cannot differ from the table. */
+static void print_markdown(const struct setting *table, size_t count)
+{
+    (void)printf(
+        "# Settings\n\nPrinted by `carillon config --markdown`; a test compares. Order: defaults, file, environment, `--set`. The environment\n"
+        "variable of `scheduler.poll_interval` is `CARILLON_SCHEDULER_POLL_INTERVAL`, and so on.\n\n"
+        "| setting | default | meaning |\n|---|---|---|\n");
+    for (size_t i = 0; i < count; i++)
+        (void)printf("| `%s` | %s%s%s | %s |\n", table[i].key, *table[i].fallback ? "`" : "", table[i].fallback,
+                     *table[i].fallback ? "`" : "", table[i].help);
+}
+
 static enum exit_code config(const struct args *args)
 {
     struct settings settings;
-    struct str value;
     size_t count;
+    const struct setting *table = settings_table(&count);
+    if (args_get(args, "--markdown")) {
+        print_markdown(table, count);
+        return EXIT_OK;
+    }
     enum exit_code code = config_load(args, &settings);
     if (code)
         return code;
-    const struct setting *table = settings_table(&count);
-    bool json = args_get(args, "--json") != NULL;
-    str_init(&value, 4096);
-    (void)printf(json ? "{" : "");
-    for (size_t i = 0; i < count; i++) {
-        str_clear(&value);
-        settings_show(&settings, &table[i], &value);
-        if (json) {
-            struct str quoted;
-            str_init(&quoted, 8192);
-            str_add_json(&quoted, str_text(&value));
-            (void)printf("%s\"%s\":%s", i ? "," : "", table[i].key, str_text(&quoted));
-            str_release(&quoted);
-        } else {
-            (void)printf("%-32s %-24s %s\n", table[i].key, value.length ? str_text(&value) : "-", table[i].help);
-        }
-    }
-    (void)printf(json ? "}\n" : "");
-    str_release(&value);
+    if (args_get(args, "--json"))
+        print_json(&settings, table, count);
+    else
+        print_text(&settings, table, count);
     return EXIT_OK;
 }
 
@@ -282,7 +320,7 @@ const struct verb verb_config = {"config",
                                  "print the effective settings, secrets masked",
                                  "  carillon config --set scheduler.poll_interval=100ms\n\n"
                                  "Order: defaults, file, environment (CARILLON_SCHEDULER_POLL_INTERVAL), --set.",
-                                 server_flags,
+                                 config_flags,
                                  false,
                                  0,
                                  0,

@@ -11,6 +11,6 @@ enum exit_code serve(const struct args *args, enum exit_code (*start)(struct pro
 
 /* A new token in the store; its text goes to `ret_token` and nowhere else. project NULL = all. */
 enum exit_code admin_token_create(struct store *store, const char *role, const char *name, const char *project,
-                            char *ret_token);
+                                  char *ret_token);
 
 #endif

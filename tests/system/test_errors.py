@@ -134,3 +134,9 @@ def test_another_program_on_the_database_loses_nothing(tmp_path, executor):
     server.start()
     assert server.api.run(run)["state"] == "succeeded"
     server.stop()
+
+
+def test_the_page_of_settings_is_the_table():
+    page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/reference/settings.md")
+    with open(page, encoding="utf-8") as f:
+        assert f.read() == carillon("config", "--markdown").stdout, "carillon config --markdown > docs/reference/settings.md"
