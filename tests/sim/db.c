@@ -357,51 +357,60 @@ static bool in_slots(const struct store_slots_load *load, int32_t slot)
     return false;
 }
 
-/* Newest activations of a (job, trigger): one cursor for each trigger that has any; "" stands for all triggers of its
- * version. */
+/* Where the trigger of a job stands (all jobs of the scenarios have one, `t`): the newest activation of a version, and
+ * the last instant that is a run or a skip, as far as decided_through does not say more. */
+static void load_cursor(struct db *db, struct arena *arena, const struct db_job *job, struct trigger_cursor *ret)
+{
+    int64_t through = db->slots[job->slot].decided_through;
+    *ret = (struct trigger_cursor){
+        .job = job->id, .trigger = arena_text(arena, "t"), .from = INSTANT_NONE, .decided = INSTANT_NONE};
+    for (size_t i = 0; i < db->activations.count; i++) {
+        const struct activation_row *row = &db->activations.items[i].row;
+        if (row->job != job->id || row->kind != ACTIVATION_VERSION || row->from.ms < ret->from.ms ||
+            (row->from.ms == ret->from.ms && row->version < ret->version))
+            continue;
+        ret->version = row->version;
+        ret->from = row->from;
+    }
+    for (size_t i = 0; i < db->order.count; i++) {
+        const struct run_row *run = &db->order.items[i]->row;
+        if (run->job == job->id && run->generation == 0 && !strcmp(run->trigger, "t") &&
+            run->scheduled_at.ms >= through)
+            ret->decided = instant_max(ret->decided, run->scheduled_at);
+    }
+    for (size_t i = 0; i < db->skips.count; i++)
+        if (db->skips.items[i].row.job == job->id && db->skips.items[i].row.to.ms >= through)
+            ret->decided = instant_max(ret->decided, db->skips.items[i].row.to);
+    if (ret->version && through >= ret->from.ms)
+        ret->decided = instant_max(ret->decided, (instant){through});
+}
+
 static void load_cursors(struct db *db, struct store_op *op)
 {
     struct store_slots_load *load = &op->slots_load;
-    load->cursors = arena_array(&op->arena, struct trigger_cursor, db->activations.count + 1);
-    for (size_t i = 0; i < db->activations.count; i++) {
-        const struct activation_row *row = &db->activations.items[i].row;
-        const struct db_job *job = db_find_job(db, row->job);
-        if (!job || !in_slots(load, job->slot) || row->kind != ACTIVATION_VERSION)
-            continue;
-        struct trigger_cursor *cursor = NULL;
-        for (size_t c = 0; c < load->cursor_count && !cursor; c++)
-            if (load->cursors[c].job == row->job && !strcmp(load->cursors[c].trigger, db->activations.items[i].trigger))
-                cursor = &load->cursors[c];
-        if (!cursor) {
-            cursor = &load->cursors[load->cursor_count++];
-            *cursor = (struct trigger_cursor){.job = row->job,
-                                              .trigger = arena_text(&op->arena, db->activations.items[i].trigger),
-                                              .decided = INSTANT_NONE};
-        }
-        cursor->version = row->version;
-        cursor->from = row->from;
-    }
-    for (size_t c = 0; c < load->cursor_count; c++) {
-        struct trigger_cursor *cursor = &load->cursors[c];
-        const struct db_job *job = db_find_job(db, cursor->job);
-        int64_t through = db->slots[job->slot].decided_through;
-        if (through >= cursor->from.ms)
-            cursor->decided.ms = through;
-        for (size_t i = 0; i < db->order.count; i++) {
-            const struct run_row *run = &db->order.items[i]->row;
-            if (run->job == cursor->job && run->generation == 0 && !strcmp(run->trigger, cursor->trigger))
-                cursor->decided = instant_max(cursor->decided, run->scheduled_at);
-        }
-        for (size_t i = 0; i < db->skips.count; i++)
-            if (db->skips.items[i].row.job == cursor->job && !strcmp(db->skips.items[i].trigger, cursor->trigger))
-                cursor->decided = instant_max(cursor->decided, db->skips.items[i].row.to);
-    }
+    load->cursors = arena_array(&op->arena, struct trigger_cursor, db->jobs.count + 1);
+    for (size_t i = 0; i < db->jobs.count; i++)
+        if (in_slots(load, db->jobs.items[i].slot))
+            load_cursor(db, &op->arena, &db->jobs.items[i], &load->cursors[load->cursor_count++]);
 }
 
 static void copy_run(struct arena *arena, struct run_row *to, const struct run_row *from)
 {
     *to = *from;
     INTO(arena, RUN_TEXTS(to));
+}
+
+static void copy_rows(struct arena *arena, const struct db_run *run, struct step_row *steps,
+                      struct attempt_row *attempts)
+{
+    for (size_t i = 0; i < run->steps.count; i++) {
+        steps[i] = run->steps.items[i];
+        INTO(arena, STEP_TEXTS(&steps[i]));
+    }
+    for (size_t i = 0; i < run->attempts.count; i++) {
+        attempts[i] = run->attempts.items[i];
+        INTO(arena, ATTEMPT_TEXTS(&attempts[i]));
+    }
 }
 
 static enum status op_slots_load(struct db *db, struct store_op *op)
@@ -476,17 +485,65 @@ static enum status op_runs_adopt(struct db *db, struct store_op *op)
     adopt->steps = arena_array(&op->arena, struct step_row, steps + 1);
     adopt->attempts = arena_array(&op->arena, struct attempt_row, attempts + 1);
     for (size_t r = 0; r < adopt->run_count; r++) {
-        for (size_t i = 0; i < taken[r]->steps.count; i++) {
-            struct step_row *row = &adopt->steps[adopt->step_count++];
-            *row = taken[r]->steps.items[i];
-            INTO(&op->arena, STEP_TEXTS(row));
-        }
-        for (size_t i = 0; i < taken[r]->attempts.count; i++) {
-            struct attempt_row *row = &adopt->attempts[adopt->attempt_count++];
-            *row = taken[r]->attempts.items[i];
-            INTO(&op->arena, ATTEMPT_TEXTS(row));
-        }
+        copy_rows(&op->arena, taken[r], adopt->steps + adopt->step_count, adopt->attempts + adopt->attempt_count);
+        adopt->step_count += taken[r]->steps.count;
+        adopt->attempt_count += taken[r]->attempts.count;
     }
+    return STATUS_OK;
+}
+
+static enum status op_triggers(struct db *db, struct store_op *op)
+{
+    struct store_triggers *triggers = &op->triggers;
+    const struct db_job *job = db_find_job(db, triggers->job);
+    if (!job)
+        return STATUS_NOT_FOUND;
+    triggers->cursors = arena_array(&op->arena, struct trigger_cursor, 1);
+    load_cursor(db, &op->arena, job, &triggers->cursors[triggers->cursor_count++]);
+    triggers->open_runs = arena_array(&op->arena, struct run_row, db->open.count + 1);
+    for (size_t i = 0; i < db->open.count; i++)
+        if (db->open.items[i]->row.job == job->id)
+            copy_run(&op->arena, &triggers->open_runs[triggers->open_run_count++], &db->open.items[i]->row);
+    return STATUS_OK;
+}
+
+/* A page of open runs of one node, newest first; all that a scheduler asks for. */
+static enum status op_runs_list(struct db *db, struct store_op *op)
+{
+    struct store_runs_list *list = &op->runs_list;
+    size_t skip = (size_t)list->skip;
+    list->rows = arena_array(&op->arena, struct run_row, db->open.count + 1);
+    for (size_t i = db->open.count; i-- > 0;) {
+        const struct run_row *row = &db->open.items[i]->row;
+        if (!(list->states & 1u << row->state) || (list->node && strcmp(list->node, row->node)))
+            continue;
+        if (skip > 0)
+            skip--;
+        else if (list->count == (size_t)list->limit)
+            list->next_cursor = "more";
+        else
+            copy_run(&op->arena, &list->rows[list->count++], row);
+    }
+    return STATUS_OK;
+}
+
+static enum status op_run_read(struct db *db, struct store_op *op)
+{
+    struct store_run_read *read = &op->run_read;
+    const struct db_run *run = db_find_run(db, read->id);
+    const struct db_job *job = run ? db_find_job(db, run->row.job) : NULL;
+    if (!run || !job)
+        return STATUS_NOT_FOUND;
+    copy_run(&op->arena, &read->run, &run->row);
+    read->step_count = run->steps.count;
+    read->attempt_count = run->attempts.count;
+    read->steps = arena_array(&op->arena, struct step_row, read->step_count + 1);
+    read->attempts = arena_array(&op->arena, struct attempt_row, read->attempt_count + 1);
+    copy_rows(&op->arena, run, read->steps, read->attempts);
+    read->job_name = arena_text(&op->arena, job->name);
+    read->project_name = "default";
+    if (run->row.version >= 1 && (size_t)run->row.version <= job->version_count)
+        read->job_json = arena_text(&op->arena, job->versions[run->row.version - 1].json);
     return STATUS_OK;
 }
 
@@ -734,6 +791,9 @@ enum status db_execute(struct db *db, struct store_op *op)
         [STORE_DECIDED] = op_decided,
         [STORE_RUNS_ADOPT] = op_runs_adopt,
         [STORE_RUNS_OPEN] = op_runs_open,
+        [STORE_TRIGGERS] = op_triggers,
+        [STORE_RUNS_LIST] = op_runs_list,
+        [STORE_RUN_READ] = op_run_read,
         [STORE_POLL] = op_poll,
         [STORE_BATCH] = op_batch,
         [STORE_BATCH_CHECK] = op_batch_check,

@@ -59,7 +59,14 @@ static void fill_answer(struct dispatch_call *call, enum behaviour behaviour, in
 
 static void end_call(struct transfer *transfer, enum dispatch_end end)
 {
+    static const char *const ends[] = {
+        [DISPATCH_ANSWERED] = "answered", [DISPATCH_NOT_SENT] = "not sent", [DISPATCH_UNKNOWN] = "unknown",
+        [DISPATCH_TIMEOUT] = "timeout",   [DISPATCH_TOO_BIG] = "too big",   [DISPATCH_BAD_ANSWER] = "bad answer",
+        [DISPATCH_CANCELED] = "canceled"};
     struct dispatch_call *call = transfer->call;
+    struct world *world = transfer->life->world;
+    world_trace(world, "%s: %s ends: %s", transfer->life->node->name, world->calls.items[transfer->sent].key,
+                ends[end]);
     transfer->call = NULL;
     forget(transfer);
     call->end = end;
@@ -72,6 +79,16 @@ static void end_call(struct transfer *transfer, enum dispatch_end end)
     call->done(call);
 }
 
+/* A definite end; one that tells the outcome also settles earlier calls under the same key. */
+static void settle(struct world *world, size_t sent, bool outcome)
+{
+    struct sent_call *calls = world->calls.items;
+    calls[sent].definite = true;
+    for (size_t i = 0; outcome && i < sent; i++)
+        if (!strcmp(calls[i].key, calls[sent].key))
+            calls[i].definite = true;
+}
+
 static void deliver_end(struct life *life, void *context)
 {
     struct transfer *transfer = context;
@@ -81,7 +98,7 @@ static void deliver_end(struct life *life, void *context)
         enum behaviour behaviour = transfer->behaviour;
         enum dispatch_end end = behaviour <= ANSWER_BUSY ? DISPATCH_ANSWERED : ends[behaviour];
         if (end == DISPATCH_ANSWERED || end == DISPATCH_NOT_SENT)
-            life->world->calls.items[transfer->sent].definite = true;
+            settle(life->world, transfer->sent, end == DISPATCH_ANSWERED && behaviour != ANSWER_BUSY);
         end_call(transfer, end);
     }
     free(transfer);

@@ -78,8 +78,60 @@ static void check_overlap(struct world *world)
     }
 }
 
+static double seconds(const struct world *world, instant at)
+{
+    return instant_is_none(at) ? -1 : (double)(at.ms - world->begin) / 1000;
+}
+
+/* What a batch changed: into the trace, and so into the digest of the course. */
+static void tell_batch(struct world *world, const struct store_batch *b)
+{
+    static const char *const kinds[] = {"version", "pause", "resume", "delete"};
+    static const char *const outcomes[] = {"", ", exists", ", slot lost"};
+    for (size_t i = 0; i < b->activation_count; i++) {
+        const struct activation_row *row = &b->activations[i].row;
+        world_trace(world, "  boot %lld activates %s %lld of job %lld from %.3f%s", (long long)b->boot,
+                    kinds[row->kind], (long long)row->version, (long long)row->job, seconds(world, row->from),
+                    outcomes[b->activations[i].outcome]);
+    }
+    for (size_t i = 0; i < b->skip_count; i++) {
+        const struct skip_row *row = &b->skips[i].row;
+        world_trace(world, "  boot %lld skips %lld of job %lld: %.3f to %.3f, %s%s", (long long)b->boot,
+                    (long long)row->count, (long long)row->job, seconds(world, row->from), seconds(world, row->to),
+                    row->reason, outcomes[b->skips[i].outcome]);
+    }
+    for (size_t i = 0; i < b->state_count; i++) {
+        const struct trigger_state_row *row = &b->states[i].row;
+        world_trace(world, "  boot %lld state of job %lld: fires %lld last_end %.3f paused %d%d since %.3f%s",
+                    (long long)b->boot, (long long)row->job, (long long)row->fires, seconds(world, row->last_end),
+                    row->paused, row->job_paused, seconds(world, row->paused_since), outcomes[b->states[i].outcome]);
+    }
+    for (size_t i = 0; i < b->fire_count; i++) {
+        const struct run_row *row = &b->fires[i].run;
+        world_trace(world, "  boot %lld fires %s of job %lld at %.3f as %lld, generation %lld, %s%s",
+                    (long long)b->boot, row->trigger, (long long)row->job, seconds(world, row->scheduled_at),
+                    (long long)row->id, (long long)row->generation, run_state_text(row->state),
+                    outcomes[b->fires[i].outcome]);
+    }
+    for (size_t i = 0; i < b->run_count; i++)
+        world_trace(world, "  boot %lld writes run %lld %s %s%s", (long long)b->boot, (long long)b->runs[i].id,
+                    run_state_text(b->runs[i].state), b->runs[i].reason ? b->runs[i].reason : "",
+                    b->runs[i].cancel_requested ? " (cancel)" : "");
+    for (size_t i = 0; i < b->attempt_count; i++) {
+        const struct attempt_row *row = &b->attempts[i];
+        world_trace(world, "  boot %lld writes attempt %lld.%s.%d.%d n %d at %s: %s %s%s", (long long)b->boot,
+                    (long long)row->run, row->step, row->item, row->key_try, row->n,
+                    row->instance ? row->instance : "-", attempt_state_text(row->state), call_class_text(row->class),
+                    row->stale ? " stale" : "");
+    }
+    for (size_t i = 0; i < b->request_count; i++)
+        world_trace(world, "  boot %lld closes request %lld: %s", (long long)b->boot, (long long)b->requests[i].id,
+                    b->requests[i].outcome);
+}
+
 void check_batch(struct world *world, const struct store_batch *batch)
 {
+    tell_batch(world, batch);
     world->fires += (int64_t)batch->fire_count;
     world->skips += (int64_t)batch->skip_count;
     for (size_t i = 0; i < batch->fire_count; i++) {
@@ -121,6 +173,7 @@ static bool intent_committed(struct world *world, const struct sent_call *call)
 
 void check_send(struct world *world, struct life *life, const struct sent_call *call)
 {
+    world_trace(world, "%s sends %s", life->node->name, call->key);
     if (!intent_committed(world, call))
         world_break(world, "invariant 5: %s sends %s without committed intent", life->node->name, call->key);
     if (call->epoch != life->self.boot)
@@ -130,6 +183,7 @@ void check_send(struct world *world, struct life *life, const struct sent_call *
 
 void check_arrival(struct world *world, const struct sent_call *call)
 {
+    world_trace(world, "%s arrives", call->key);
     for (size_t i = 0; i < world->calls.count; i++) {
         const struct sent_call *other = &world->calls.items[i];
         if (other->arrived && !other->definite && other != call && !strcmp(other->step, call->step) &&

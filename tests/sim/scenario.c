@@ -100,7 +100,8 @@ static void put_job(struct world *world, struct sim_job *job)
     document_free(document);
     faults_release(&faults);
     job->id = db_put_job(&world->db, job->name, str_text(&json));
-    world_trace(world, "people: job %s version %lld, overlap %s", job->name, (long long)job->version, overlap);
+    world_trace(world, "people: job %s (%lld) version %lld, overlap %s: %s", job->name, (long long)job->id,
+                (long long)job->version, overlap, strstr(str_text(&json), "triggers"));
     str_release(&json);
 }
 
@@ -175,6 +176,10 @@ struct repair {
 static void repair(struct world *world, void *context)
 {
     struct repair *r = context;
+    if (world->releasing) {
+        free(r);
+        return;
+    }
     struct node *node = &world->nodes[r->node];
     switch (r->kind) {
     case 0:

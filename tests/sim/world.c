@@ -89,7 +89,7 @@ void world_trace(struct world *world, const char *format, ...)
     (void)vsnprintf(line, sizeof line, format, args);
     va_end(args);
     world->digest = hash_text(line, world->digest + (uint64_t)world->now);
-    if (world->trace)
+    if (world->trace && !world->releasing)
         (void)fprintf(stderr, "%9.3f %s\n", (double)(world->now - world->begin) / 1000, line);
 }
 

@@ -87,7 +87,7 @@ struct sent_call { /* what an executor saw, and what came of it */
     char key[CALL_KEY_SIZE];
     char step[CALL_KEY_SIZE]; /* "<run>.<step>.<item>" */
     int64_t run, epoch;
-    bool arrived, definite; /* definite: an end was delivered to a living scheduler */
+    bool arrived, definite; /* definite: its outcome was delivered to a living scheduler */
     char job[64];
     int64_t scheduled_at;
 };
