@@ -63,9 +63,7 @@ describe.each([
     ['accent', 'accent-soft'],
     ['accent-hover', 'surface'],
     ['text', 'bad-soft'],
-    ['muted', 'bad-soft'],
-    ['text', 'odd-soft'],
-    ['muted', 'odd-soft'],
+    ...TONES.flatMap((tone): [string, string][] => [['text', `${tone}-soft`], ['muted', `${tone}-soft`]]),
     ['accent', 'bad-soft'],
   ];
   it.each(text)('text %s on %s is at least 4.5 : 1', (front, back) => {

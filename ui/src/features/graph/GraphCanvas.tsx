@@ -71,6 +71,8 @@ const StepNode = memo(function StepNode({ data }: NodeProps<Node<StepData>>) {
   );
 });
 
+const MANY = 150; // steps that can only be seen from afar: states as patches first, words when one comes closer
+
 const nodeTypes = { step: StepNode };
 
 export default function GraphCanvas({ steps, states, live, narrow, selected, onSelect }: GraphCanvasProps) {
@@ -114,7 +116,7 @@ export default function GraphCanvas({ steps, states, live, narrow, selected, onS
   const height = Math.min(560, Math.max(150, layout.height * scale + 64));
 
   return (
-    <div className="canvas" ref={box} style={{ height }}>
+    <div className={steps.length > MANY ? 'canvas many' : 'canvas'} ref={box} style={{ height }}>
       {width > 0 && <ReactFlow
         key={`${shape}|${narrow}`}
         nodes={nodes}
@@ -132,7 +134,7 @@ export default function GraphCanvas({ steps, states, live, narrow, selected, onS
         zoomOnScroll={false}
         preventScrolling={false}
         zoomOnDoubleClick={false}
-        onlyRenderVisibleElements={steps.length > 150}
+        onlyRenderVisibleElements={steps.length > MANY}
         ariaLabelConfig={{
           'controls.ariaLabel': t('graph.controls'),
           'controls.zoomIn.ariaLabel': t('graph.zoomin'),
