@@ -17,7 +17,7 @@ static void retry_run(struct scheduler *s, struct open_run *run, struct bundle *
     row.id = run_id_make(day_of(s->now.wall), s->boot, ++s->sequence);
     row.generation = old->generation + 1;
     row.due_at = instant_add(s->now.wall, retry_delay(&spec->retry, old->retry_no + 1, -1, random));
-    row.fired_at = s->now.wall;
+    row.fired_at = job_fired_at(s, run->job);
     row.started_at = row.ended_at = INSTANT_NONE;
     row.state = RUN_QUEUED;
     row.origin = ORIGIN_RETRY;

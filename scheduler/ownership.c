@@ -205,14 +205,23 @@ static void see_claims(struct scheduler *s)
         }
 }
 
+/* The coordination lists a claim of ours that we do not know: the reply of its creation was lost, or its release did
+ * not arrive. Nobody else can claim the slot, so it is asked for, or let go of, once more. */
+static bool orphan(const struct scheduler *s, const struct slot *slot)
+{
+    return slot->czxid == 0 && slot->claim_boot == s->boot && (slot->phase == SLOT_FREE || slot->phase == SLOT_RULED);
+}
+
 static void release(struct scheduler *s, int32_t index)
 {
     struct slot *slot = &s->slots[index];
-    if (slot->czxid == 0)
+    if (slot->czxid == 0 && !orphan(s, slot))
         return;
     struct coordination *c = s->ports.coordination;
     c->ops->release(c, index);
     slot->czxid = 0;
+    slot->claim_boot = 0;
+    slot->retry_at = mono_add(s->now.mono, SPAN_SECOND); /* until then a list may be older than the release */
     slot->retaking = false;
     if (slot->phase == SLOT_WON)
         slot->phase = SLOT_FREE;
@@ -240,10 +249,10 @@ static bool give_away(struct scheduler *s)
     return true;
 }
 
-static bool wanted(const struct slot *slot, mono now)
+static bool wanted(const struct scheduler *s, const struct slot *slot)
 {
-    return (slot->phase == SLOT_FREE || (slot->phase == SLOT_RULED && slot->czxid == 0)) && slot->claim_boot == 0 &&
-           mono_cmp(now, slot->retry_at) >= 0;
+    return (slot->phase == SLOT_FREE || (slot->phase == SLOT_RULED && slot->czxid == 0)) &&
+           (slot->claim_boot == 0 || orphan(s, slot)) && mono_cmp(s->now.mono, slot->retry_at) >= 0;
 }
 
 static void claim_wanted(struct scheduler *s)
@@ -274,17 +283,18 @@ static void claim_wanted(struct scheduler *s)
         struct coordination *c = s->ports.coordination;
         for (size_t i = 0; i < s->slot_count; i++) {
             struct slot *slot = &s->slots[i];
-            if (!wanted(slot, s->now.mono)) {
-                if (slot->claim_boot == 0 && mono_cmp(slot->retry_at, s->now.mono) > 0)
+            if (!wanted(s, slot)) {
+                if ((slot->claim_boot == 0 || orphan(s, slot)) && mono_cmp(slot->retry_at, s->now.mono) > 0)
                     s->next_ownership = mono_min(s->next_ownership, slot->retry_at);
                 continue;
             }
-            if (!settled && slot->phase == SLOT_FREE) {
+            bool idle = slot->phase == SLOT_FREE && slot->claim_boot == 0;
+            if (!settled && idle) {
                 s->next_ownership = mono_min(s->next_ownership, s->settled_at);
                 continue;
             }
             bool late = mono_sub(s->now.mono, slot->free_since) > CLAIM_GRACE;
-            if (owners[i] != self && !late && slot->phase == SLOT_FREE) {
+            if (owners[i] != self && !late && idle) {
                 s->next_ownership = mono_min(s->next_ownership, mono_add(s->now.mono, OWNERSHIP_EVERY));
                 continue;
             }

@@ -113,6 +113,7 @@ bool activation_resume(struct scheduler *s, struct job *job, const char *trigger
 
 /* turns.c: whose turn it is */
 size_t job_running(struct scheduler *s, struct job *job);
+instant job_fired_at(const struct scheduler *s, const struct job *job); /* fired_at of a run that is made now */
 /* What becomes of the trigger's instant `at`. *catching_up (given: it was missed) also tells whether it is late because
  * nobody could act at its time: then it is no overlap, whatever began since. */
 enum overlap_verdict turns_judge(struct scheduler *s, struct job *job, const struct job_spec *spec,
@@ -214,6 +215,7 @@ void requests_release(struct scheduler *s);
 void recovery_suspect(struct scheduler *s, int64_t boot);
 /* A queued run was adopted for a job whose slot is not ours: it is held until its elders elsewhere are known. */
 void recovery_others(struct scheduler *s, struct job *job);
+bool recovery_settled(const struct scheduler *s);
 void recovery_step(struct scheduler *s);
 void recovery_release(struct scheduler *s);
 

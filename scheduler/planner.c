@@ -76,7 +76,7 @@ static struct open_run *make_run(struct scheduler *s, struct trigger *t, instant
         .generation = generation,
         .scheduled_at = at,
         .due_at = instant_add(at, schedule_jitter(t->schedule, at)),
-        .fired_at = s->now.wall,
+        .fired_at = job_fired_at(s, job),
         .started_at = INSTANT_NONE,
         .ended_at = INSTANT_NONE,
         .state = RUN_QUEUED,

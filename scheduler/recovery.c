@@ -38,6 +38,17 @@ static void later(struct scheduler *s, struct dead_boot *dead, enum dead_phase p
     dead->retry_at = mono_add(s->now.mono, RETRY_PAUSE);
 }
 
+/* Is every run that the store calls ours known here? Not between an adoption and the end of its replay. */
+bool recovery_settled(const struct scheduler *s)
+{
+    for (size_t i = 0; i < s->dead.count; i++) {
+        const struct dead_boot *dead = &s->dead.items[i];
+        if (dead->phase == DEAD_ADOPTING || dead->rows || dead->reply_lost || dead->reading > 0)
+            return false;
+    }
+    return true;
+}
+
 /* ---- fence and lease -----------------------------------------------------------------------------------------------
  */
 
@@ -332,7 +343,7 @@ static bool counts(const struct job *job, const struct run_row *row)
 static void others_answered(struct scheduler *s, struct work *work)
 {
     s->others_asked = false;
-    if (!work_ok(s, work) && work->op.status != STATUS_NOT_FOUND) {
+    if ((!work_ok(s, work) && work->op.status != STATUS_NOT_FOUND) || !recovery_settled(s)) {
         s->others_retry = mono_add(s->now.mono, RETRY_PAUSE);
         return;
     }

@@ -76,7 +76,7 @@ static void run_request(struct scheduler *s, struct job *job, const struct reque
         .trigger = trigger,
         .scheduled_at = instant_is_none(request->scheduled_at) ? request->created_at : request->scheduled_at,
         .due_at = s->now.wall,
-        .fired_at = s->now.wall,
+        .fired_at = job_fired_at(s, job),
         .started_at = INSTANT_NONE,
         .ended_at = INSTANT_NONE,
         .state = RUN_QUEUED,

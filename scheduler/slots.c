@@ -142,7 +142,9 @@ void job_foreign(struct scheduler *s, struct job *job, const struct run_row *row
     s->foreign_count++;
     foreign->id = row->id;
     foreign->trigger = mem_copy_text(row->trigger);
+    foreign->fired_at = row->fired_at;
     foreign->generation0 = row->generation == 0;
+    foreign->began = row->state == RUN_RUNNING;
     recovery_suspect(s, row->boot);
 }
 
@@ -313,8 +315,8 @@ static void load_taken(struct scheduler *s)
 
 static void rule_loaded(struct scheduler *s)
 {
-    if (s->feed_seq < 0)
-        return;
+    if (s->feed_seq < 0 || !recovery_settled(s))
+        return; /* SLOTS_LOAD leaves out our own runs: they must be known first, or overlap would miss them */
     for (size_t i = 0; i < s->slot_count; i++) {
         struct slot *slot = &s->slots[i];
         if (slot->phase != SLOT_LOADED || s->feed_seq < slot->feed_head)

@@ -87,7 +87,9 @@ struct memory {
 struct foreign_run { /* an open run of the job that another boot drives */
     int64_t id;
     char *trigger;
+    instant fired_at;
     bool generation0;
+    bool began; /* when we heard of it */
 };
 
 struct linger { /* an executor may still be at work for an ended run */

@@ -29,6 +29,27 @@ size_t job_running(struct scheduler *s, struct job *job)
     return job->running + job->foreign.count + job->lingering.count;
 }
 
+/* Later than every run of the job elsewhere, though the clock there may be ahead: age decides whose turn it is. */
+instant job_fired_at(const struct scheduler *s, const struct job *job)
+{
+    instant at = s->now.wall;
+    for (size_t i = 0; i < job->foreign.count; i++)
+        at = instant_max(at, instant_add(job->foreign.items[i].fired_at, 1));
+    return at;
+}
+
+/* The same for a queued run of ours: a younger one that waits elsewhere waits for ours, so it does not count. */
+static size_t running_before(struct scheduler *s, struct job *job, const struct open_run *run)
+{
+    size_t n = job_running(s, job) - job->foreign.count;
+    for (size_t i = 0; i < job->foreign.count; i++) {
+        const struct foreign_run *other = &job->foreign.items[i];
+        const struct run_row row = {.id = other->id, .fired_at = other->fired_at};
+        n += other->began || run_elder(&row, &run->run->row);
+    }
+    return n;
+}
+
 static bool waits_for_retry(const struct scheduler *s, const struct open_run *run)
 {
     return run->run->row.origin == ORIGIN_RETRY && instant_cmp(run->run->row.due_at, s->now.wall) > 0;
@@ -152,7 +173,7 @@ static bool move_queue(struct scheduler *s, struct job *job)
             continue;
         }
         if (run->committed && instant_cmp(run->run->row.due_at, s->now.wall) <= 0) {
-            size_t running = job_running(s, job);
+            size_t running = running_before(s, job, run);
             if (!overlap_may_start(spec->overlap, spec->max_parallel, (int64_t)running)) {
                 if (job->lingering.count) { /* ask again when an executor may be believed idle */
                     int64_t soon = INT64_MAX;
