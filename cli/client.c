@@ -65,8 +65,9 @@ static void context_read(char *url, size_t url_size, char *token, size_t token_s
     for (int i = 0; i < 2 && fgets(line, sizeof line, file); i++) {
         line[strcspn(line, "\n")] = '\0';
         char *to = i ? token : url;
-        if (!*to)
-            (void)snprintf(to, i ? token_size : url_size, "%s", line);
+        size_t room = i ? token_size : url_size;
+        if (!*to && strlen(line) < room)
+            memcpy(to, line, strlen(line) + 1);
     }
     (void)fclose(file);
 }

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,14 +46,16 @@ static curl_socket_t on_open_socket(void *context, curlsocktype purpose, struct 
     (void)purpose;
     const char *why = address_check(transfer->shared->rules, &address->addr, transfer->name_allowed);
     if (why) {
+        /* libcurl's room for an address is larger than the member's type says. */
+        const char *bytes = (const char *)address + offsetof(struct curl_sockaddr, addr);
         transfer->refused = why;
         if (address->family == AF_INET) {
             struct sockaddr_in in;
-            memcpy(&in, &address->addr, sizeof in);
+            memcpy(&in, bytes, sizeof in);
             (void)inet_ntop(AF_INET, &in.sin_addr, transfer->refused_ip, sizeof transfer->refused_ip);
         } else {
             struct sockaddr_in6 in6;
-            memcpy(&in6, &address->addr, sizeof in6);
+            memcpy(&in6, bytes, sizeof in6);
             (void)inet_ntop(AF_INET6, &in6.sin6_addr, transfer->refused_ip, sizeof transfer->refused_ip);
         }
         return CURL_SOCKET_BAD;
@@ -221,6 +224,7 @@ void transfer_free(struct transfer *transfer)
     curl_easy_cleanup(transfer->easy);
     curl_url_cleanup(transfer->url);
     curl_slist_free_all(transfer->headers);
+    curl_slist_free_all(transfer->resolved);
     str_release(&transfer->body);
     free(transfer);
 }
@@ -382,7 +386,8 @@ static long milliseconds(span d)
     return d < 1 ? 1 : d > 0x7fffffff ? 0x7fffffff : (long)d;
 }
 
-bool transfer_prepare(struct transfer *transfer, struct dispatch_call *call, span timeout, instant now)
+bool transfer_prepare(struct transfer *transfer, struct dispatch_call *call, span timeout, instant now,
+                      const char *resolved)
 {
     span connect = call->connect_timeout > 0 ? call->connect_timeout : CONNECT_TIMEOUT_DEFAULT;
     transfer->call = call;
@@ -395,6 +400,8 @@ bool transfer_prepare(struct transfer *transfer, struct dispatch_call *call, spa
     str_init(&transfer->body, call->response_max ? call->response_max : LIMIT_RESPONSE);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(connect));
     (void)curl_easy_setopt(transfer->easy, CURLOPT_TIMEOUT_MS, milliseconds(timeout));
+    transfer->resolved = resolved ? curl_slist_append(NULL, resolved) : NULL;
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_RESOLVE, transfer->resolved);
     return url_prepare(transfer) && body_prepare(transfer) && headers_prepare(transfer);
 }
 
@@ -504,7 +511,9 @@ static void transfer_forget(struct transfer *transfer)
     transfer->shared->body_bytes -= transfer->body.length;
     str_release(&transfer->body);
     curl_slist_free_all(transfer->headers);
-    transfer->headers = NULL;
+    curl_slist_free_all(transfer->resolved);
+    transfer->headers = transfer->resolved = NULL;
+    (void)curl_easy_setopt(transfer->easy, CURLOPT_RESOLVE, NULL);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, NULL);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_POSTFIELDS, NULL);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_CURLU, NULL);

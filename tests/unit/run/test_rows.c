@@ -309,7 +309,7 @@ static void expect_effects(struct script *s, bool carry_out)
         char again[700];
         effect_text(&effects[k], again, sizeof again);
         if (strcmp(again, got[k]) != 0)
-            BENCH_FAIL(&s->b, "asked twice: \"%s\", then \"%s\"", got[k], again);
+            BENCH_FAIL(&s->b, "asked twice: \"%.800s\", then \"%.800s\"", got[k], again);
     }
     const char *line;
     while ((line = next_line(s)) && strcmp(line, ".") != 0) {
