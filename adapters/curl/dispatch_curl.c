@@ -1,5 +1,6 @@
 #include "adapters/curl/dispatch_curl.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "adapters/curl/addresses.h"
 #include "adapters/curl/multi_set.h"
+#include "adapters/curl/resolver.h"
 #include "adapters/curl/transfer.h"
 #include "adapters/loop/loop.h"
 #include "core/base/mem.h"
@@ -17,13 +19,19 @@
 #define QUEUE_DEFAULT 65536
 #define BODY_BYTES_MAX ((size_t)256 << 20) /* answers under way, all together */
 #define QUEUE_SWEEP SPAN_SECOND
+#define HOST_SIZE 256
+#define RESOLVED_SIZE 1400
 
-/* queued ──▶ running ──▶ finished ──▶ done is called, the ticket is gone. cancel moves the first two to finished. */
-enum ticket_state { TICKET_QUEUED, TICKET_RUNNING, TICKET_FINISHED };
+/* [resolving ──▶] [queued ──▶] running ──▶ finished ──▶ done is called, the ticket is gone. cancel moves every other
+ * state to finished. */
+enum ticket_state { TICKET_RESOLVING, TICKET_QUEUED, TICKET_RUNNING, TICKET_FINISHED };
 
 /* One call under way; call->adapter points here. */
 struct ticket {
     struct ticket *next, *previous; /* in the list of its state */
+    struct dispatch_curl *dispatch;
+    struct resolver_wait wait; /* resolving */
+    mono resolve_by;
     struct dispatch_call *call;
     struct transfer *transfer; /* running */
     enum ticket_state state;
@@ -42,8 +50,9 @@ struct dispatch_curl {
     struct address_rules *rules;
     struct transfer_context shared;
     struct multi_set *multis;
+    struct resolver *resolver;
     struct transfer *idle; /* handles for reuse */
-    struct ticket_list queued, running, finished;
+    struct ticket_list resolving, queued, running, finished;
     size_t running_max, queued_max;
     bool closing;
     struct loop_notice *notice; /* something is in `finished` */
@@ -119,6 +128,19 @@ static void transfer_give_back(struct dispatch_curl *d, struct transfer *transfe
     d->idle = transfer;
 }
 
+/* What curl needs to find the addresses of a URL without asking; NULL: it finds them itself (or there is no name). */
+static const char *resolved_text(struct dispatch_curl *d, const char *url, char ret[RESOLVED_SIZE])
+{
+    char host[HOST_SIZE];
+    int port;
+    if (!resolver_url_host(url, host, sizeof host, &port))
+        return NULL;
+    const char *addresses = resolver_find(d->resolver, host);
+    if (!addresses || snprintf(ret, RESOLVED_SIZE, "+%s:%d:%s", host, port, addresses) >= RESOLVED_SIZE)
+        return NULL;
+    return ret;
+}
+
 static void ticket_run(struct dispatch_curl *d, struct ticket *ticket)
 {
     struct moment now = loop_moment(d->loop);
@@ -133,7 +155,8 @@ static void ticket_run(struct dispatch_curl *d, struct ticket *ticket)
         ticket_refuse(d, ticket, DISPATCH_NOT_SENT, "out of memory");
         return;
     }
-    if (transfer_prepare(transfer, call, left, now.wall)) {
+    char resolved[RESOLVED_SIZE];
+    if (transfer_prepare(transfer, call, left, now.wall, resolved_text(d, call->url, resolved))) {
         transfer->multi = multi_add(d->multis, transfer->easy);
         if (transfer->multi) {
             ticket->transfer = transfer;
@@ -182,22 +205,80 @@ static void on_round_end(void *context)
     }
 }
 
-/* Queued calls whose time is over end even when nothing else does. */
+static void sweep_want(struct dispatch_curl *d)
+{
+    if (!d->sweeping)
+        loop_timer_start(d->sweep, QUEUE_SWEEP);
+    d->sweeping = true;
+}
+
+static void ticket_cancel(struct dispatch_curl *d, struct ticket *ticket);
+
+/* Calls that wait and whose time is over end even when nothing else does. */
 static void on_sweep(void *context)
 {
     struct dispatch_curl *d = context;
     mono now = loop_moment(d->loop).mono;
-    struct ticket *next;
-    for (struct ticket *ticket = d->queued.first; ticket; ticket = next) {
+    struct ticket *ticket, *next;
+    for (ticket = d->queued.first; ticket; ticket = next) {
         next = ticket->next;
         if (mono_cmp(ticket->deadline, now) <= 0) {
             list_remove(&d->queued, ticket);
             ticket_refuse(d, ticket, DISPATCH_NOT_SENT, "waited too long behind other calls (dispatch.max_in_flight)");
         }
     }
-    d->sweeping = d->queued.first != NULL;
-    if (d->sweeping)
-        loop_timer_start(d->sweep, QUEUE_SWEEP);
+    for (ticket = d->resolving.first; ticket; ticket = next) {
+        next = ticket->next;
+        if (mono_cmp(ticket->resolve_by, now) <= 0) {
+            resolver_leave(&ticket->wait);
+            list_remove(&d->resolving, ticket);
+            ticket_refuse(d, ticket, DISPATCH_NOT_SENT, "the lookup of the host name took too long");
+        }
+    }
+    d->sweeping = false;
+    if (d->queued.first || d->resolving.first)
+        sweep_want(d);
+}
+
+/* At once when there is room, else behind the others. */
+static void ticket_admit(struct dispatch_curl *d, struct ticket *ticket)
+{
+    if (d->running.count < d->running_max && !d->queued.first) {
+        ticket_run(d, ticket);
+        return;
+    }
+    ticket->state = TICKET_QUEUED;
+    list_append(&d->queued, ticket);
+    sweep_want(d);
+}
+
+static void on_resolved(struct resolver_wait *wait, const char *error)
+{
+    struct ticket *ticket = (struct ticket *)(void *)((char *)wait - offsetof(struct ticket, wait));
+    struct dispatch_curl *d = ticket->dispatch;
+    list_remove(&d->resolving, ticket);
+    if (error)
+        ticket_refuse(d, ticket, DISPATCH_NOT_SENT, error);
+    else
+        ticket_admit(d, ticket);
+}
+
+/* True: the host has a name whose addresses are not known yet. */
+static bool ticket_resolve(struct dispatch_curl *d, struct ticket *ticket)
+{
+    const struct dispatch_call *call = ticket->call;
+    span limit = call->connect_timeout > 0 ? call->connect_timeout : CONNECT_TIMEOUT_DEFAULT;
+    char host[HOST_SIZE];
+    int port;
+    if (!resolver_url_host(call->url, host, sizeof host, &port) || resolver_find(d->resolver, host))
+        return false;
+    ticket->state = TICKET_RESOLVING;
+    ticket->resolve_by = mono_min(ticket->deadline, mono_add(loop_moment(d->loop).mono, limit));
+    ticket->wait.done = on_resolved;
+    list_append(&d->resolving, ticket);
+    resolver_await(d->resolver, host, &ticket->wait);
+    sweep_want(d);
+    return true;
 }
 
 /* ---- the port -----------------------------------------------------------------------------------------------------
@@ -224,19 +305,13 @@ static void curl_start(struct dispatch *dispatch, struct dispatch_call *call)
     ticket->call = call;
     ticket->deadline = mono_add(loop_moment(d->loop).mono, call->timeout > 0 ? call->timeout : CALL_TIMEOUT_DEFAULT);
     call->adapter = ticket;
-    if (d->closing) {
+    ticket->dispatch = d;
+    if (d->closing)
         ticket_refuse(d, ticket, DISPATCH_NOT_SENT, "shutting down");
-    } else if (d->running.count < d->running_max && !d->queued.first) {
-        ticket_run(d, ticket);
-    } else if (d->queued.count >= d->queued_max) {
+    else if (d->queued.count + d->resolving.count >= d->queued_max)
         ticket_refuse(d, ticket, DISPATCH_NOT_SENT, "too many calls wait already (dispatch.max_in_flight)");
-    } else {
-        ticket->state = TICKET_QUEUED;
-        list_append(&d->queued, ticket);
-        if (!d->sweeping)
-            loop_timer_start(d->sweep, QUEUE_SWEEP);
-        d->sweeping = true;
-    }
+    else if (!ticket_resolve(d, ticket))
+        ticket_admit(d, ticket);
 }
 
 static void ticket_cancel(struct dispatch_curl *d, struct ticket *ticket)
@@ -251,6 +326,10 @@ static void ticket_cancel(struct dispatch_curl *d, struct ticket *ticket)
         ticket_refuse(d, ticket, DISPATCH_CANCELED, NULL);
     } else if (ticket->state == TICKET_QUEUED) {
         list_remove(&d->queued, ticket);
+        ticket_refuse(d, ticket, DISPATCH_CANCELED, "canceled");
+    } else if (ticket->state == TICKET_RESOLVING) {
+        resolver_leave(&ticket->wait);
+        list_remove(&d->resolving, ticket);
         ticket_refuse(d, ticket, DISPATCH_CANCELED, "canceled");
     }
 }
@@ -273,12 +352,13 @@ static void on_notice(void *context)
 static size_t curl_in_flight(const struct dispatch *dispatch)
 {
     const struct dispatch_curl *d = (const struct dispatch_curl *)dispatch;
-    return d->running.count + d->queued.count + d->finished.count;
+    return d->resolving.count + d->running.count + d->queued.count + d->finished.count;
 }
 
 static void dispatch_release(struct dispatch_curl *d)
 {
     multi_set_free(d->multis);
+    resolver_free(d->resolver);
     while (d->idle) {
         struct transfer *transfer = d->idle;
         d->idle = transfer->next;
@@ -297,6 +377,8 @@ static void curl_close(struct dispatch *dispatch)
 {
     struct dispatch_curl *d = (struct dispatch_curl *)dispatch;
     d->closing = true;
+    while (d->resolving.first)
+        ticket_cancel(d, d->resolving.first);
     while (d->queued.first)
         ticket_cancel(d, d->queued.first);
     while (d->running.first)
@@ -335,6 +417,7 @@ enum status dispatch_curl_create(struct loop *loop, const struct dispatch_curl_o
     d->shared = (struct transfer_context){
         .rules = rules, .user_agent = d->user_agent, .ca_file = d->ca_file, .body_max = BODY_BYTES_MAX};
     d->multis = multi_set_create(loop, d->running_max, on_transfer_done, on_round_end, d);
+    d->resolver = resolver_create(loop);
     d->notice = loop_notice_create(loop, on_notice, d);
     d->sweep = loop_timer_create(loop, on_sweep, d);
     *ret = &d->dispatch;

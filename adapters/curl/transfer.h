@@ -26,7 +26,7 @@ struct transfer {
     CURLU *url;
     struct multi *multi;        /* while under way */
     struct dispatch_call *call; /* while under way */
-    struct curl_slist *headers;
+    struct curl_slist *headers, *resolved;
     struct str body;
     size_t header_bytes;
     unsigned starts;       /* how often curl began to send: the second time it is stopped */
@@ -44,8 +44,10 @@ struct transfer {
 struct transfer *transfer_create(struct transfer_context *shared); /* NULL: curl is out of memory */
 void transfer_free(struct transfer *transfer);
 
-/* Sets everything of this call. False: the call cannot be made; its `error` says why. */
-bool transfer_prepare(struct transfer *transfer, struct dispatch_call *call, span timeout, instant now);
+/* Sets everything of this call. False: the call cannot be made; its `error` says why. resolved: "+host:port:addresses"
+ * for CURLOPT_RESOLVE; NULL = curl finds them. */
+bool transfer_prepare(struct transfer *transfer, struct dispatch_call *call, span timeout, instant now,
+                      const char *resolved);
 /* Fills the outputs of the call from the ended transfer and forgets it. */
 void transfer_finish(struct transfer *transfer, CURLcode code);
 /* The same for a transfer that was taken out of its multi before its end. */
