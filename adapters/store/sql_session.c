@@ -234,16 +234,26 @@ enum status fenced(struct session *s)
     return error_set(s->error, STATUS_FENCED, "this process has been replaced by a successor; it must stop");
 }
 
-enum status boot_hold(struct session *s, int64_t boot)
+static enum status boot_check(struct session *s, int64_t boot, const char *lock)
 {
     struct query q;
     query_init(&q, "SELECT fenced FROM boot");
     query_with(&q, " WHERE boot = ?", db_i(boot));
-    query_add(&q, s->db->dialect->in_share);
+    query_add(&q, lock);
     bool alive = false;
     enum status status = query_open(s, &q);
     if (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK)
         alive = db_number(q.rows, 0) == 0;
     status = query_close(&q, status);
     return status != STATUS_OK ? status : alive ? STATUS_OK : fenced(s);
+}
+
+enum status boot_hold(struct session *s, int64_t boot)
+{
+    return boot_check(s, boot, s->db->dialect->in_share);
+}
+
+enum status boot_alive(struct session *s, int64_t boot)
+{
+    return boot_check(s, boot, "");
 }

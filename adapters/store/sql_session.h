@@ -132,8 +132,12 @@ struct audit_write {
 enum status audit_add(struct session *s, const char *who, instant now, const struct audit_write *rows,
                       size_t count) MUST_USE;
 
-/* FENCED when the boot has a successor or does not exist; else its row is locked against being fenced. */
+/* FENCED when the boot has a successor or does not exist; else its row is locked against being fenced until the end of
+ * the transaction. Called last: a process's own batches need that row, and must not wait while a take-over waits for
+ * the locks of somebody else. */
 enum status boot_hold(struct session *s, int64_t boot) MUST_USE;
+/* The same without a lock, for what does no harm when it comes late. */
+enum status boot_alive(struct session *s, int64_t boot) MUST_USE;
 enum status fenced(struct session *s);
 
 #endif

@@ -93,11 +93,9 @@ enum status sql_boot_fence(struct session *s, struct store_boot_fence *op)
 {
     if (op->boot == op->dead_boot)
         return error_set(s->error, STATUS_INVALID, "a process cannot fence itself");
-    enum status status = boot_hold(s, op->boot);
-    if (status != STATUS_OK)
-        return status;
     /* Waits for a batch that the dead process may have under way: its row is locked until that ends. */
-    return db_exec(s->db, "UPDATE boot SET fenced = 1 WHERE boot = ?", VALUES(db_i(op->dead_boot)), NULL);
+    enum status status = db_exec(s->db, "UPDATE boot SET fenced = 1 WHERE boot = ?", VALUES(db_i(op->dead_boot)), NULL);
+    return status == STATUS_OK ? boot_hold(s, op->boot) : status;
 }
 
 enum status sql_boots(struct session *s, struct store_boots *op)
@@ -129,9 +127,7 @@ enum status sql_lease(struct session *s, struct store_lease *op)
     if (!op->name || !*op->name || strlen(op->name) > 128)
         return error_set(s->error, STATUS_INVALID, "a lease's name must have 1 to 128 bytes");
     instant now = INSTANT_NONE;
-    enum status status = boot_hold(s, op->boot);
-    if (status == STATUS_OK)
-        status = db_now(s->db, &now);
+    enum status status = db_now(s->db, &now);
     if (status != STATUS_OK)
         return status;
     int64_t holder = 0, until = 0;
@@ -147,6 +143,9 @@ enum status sql_lease(struct session *s, struct store_lease *op)
         until = db_number(q.rows, 1);
     }
     status = query_close(&q, status);
+    if (status != STATUS_OK)
+        return status;
+    status = boot_hold(s, op->boot);
     if (status != STATUS_OK)
         return status;
     bool mine = found && holder == op->boot;

@@ -150,13 +150,14 @@ static enum status add_running(struct session *s, struct store_list *op, size_t 
     return query_close(&q, status);
 }
 
-static enum status add_last_run(struct session *s, struct definition_row *job)
+/* The newest that has ended, among those scheduled at `since` or later (which spares a look into every day). */
+static enum status add_last_run(struct session *s, struct definition_row *job, instant since)
 {
     struct db_statement *q;
     enum status status = db_query(s->db,
-                                  "SELECT " RUN_COLUMNS " FROM run WHERE job = ? AND open_slot IS NULL "
-                                  "ORDER BY scheduled_at DESC LIMIT 1",
-                                  VALUES(db_i(job->id)), &q);
+                                  "SELECT " RUN_COLUMNS " FROM run WHERE job = ? AND scheduled_at >= ? AND day >= ? "
+                                  "AND open_slot IS NULL ORDER BY scheduled_at DESC LIMIT 1",
+                                  VALUES(db_i(job->id), db_i(since.ms), db_i(day_of(since))), &q);
     if (status == STATUS_OK && (status = db_step(q)) == STATUS_OK) {
         job->last_run = arena_new(s->arena, struct run_row);
         if (job->last_run)
@@ -166,6 +167,18 @@ static enum status add_last_run(struct session *s, struct definition_row *job)
     }
     db_end(q);
     return status == STATUS_END ? STATUS_OK : status;
+}
+
+static enum status add_last_runs(struct session *s, struct store_list *op)
+{
+    instant now = INSTANT_NONE;
+    enum status status = db_now(s->db, &now);
+    for (size_t i = 0; i < op->count && status == STATUS_OK && !s->no_room; i++) {
+        status = add_last_run(s, &op->rows[i], instant_add(now, -SPAN_DAY));
+        if (status == STATUS_OK && !op->rows[i].last_run)
+            status = add_last_run(s, &op->rows[i], (instant){0});
+    }
+    return status;
 }
 
 enum status sql_list(struct session *s, struct store_list *op)
@@ -189,7 +202,5 @@ enum status sql_list(struct session *s, struct store_list *op)
         n = piece_length(at, op->count);
         status = add_running(s, op, at, n);
     }
-    for (size_t i = 0; i < op->count && status == STATUS_OK; i++)
-        status = add_last_run(s, &op->rows[i]);
-    return status;
+    return status == STATUS_OK ? add_last_runs(s, op) : status;
 }

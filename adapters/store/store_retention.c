@@ -247,7 +247,7 @@ enum status sql_retention(struct session *s, struct store_retention *op)
     if (status == STATUS_OK)
         status = db_begin(s->db, true);
     if (status == STATUS_OK)
-        status = boot_hold(s, op->boot);
+        status = boot_alive(s, op->boot);
     if (status == STATUS_OK && !partitions)
         status = retain_rows(s, op);
     if (status == STATUS_OK)

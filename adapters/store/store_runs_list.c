@@ -23,6 +23,7 @@ struct listing {
     bool after;
     struct run_row *wishes;
     size_t wish_count;
+    int64_t run_count;
 };
 
 static bool cursor_parse(const char *text, int64_t *at, int64_t *id)
@@ -38,12 +39,25 @@ static bool cursor_parse(const char *text, int64_t *at, int64_t *id)
     return end != rest && *end == '\0';
 }
 
+/* Few runs are open: an index holds them alone. */
+static bool open_only(const struct store_runs_list *op)
+{
+    unsigned states = op->states & STATES_ALL;
+    return states && !(states & ~STATES_OPEN);
+}
+
+static void add_from(struct query *q, const struct listing *l)
+{
+    query_add(q, " FROM run");
+    query_add(q, open_only(l->op) ? l->s->db->dialect->use_open_index : "");
+}
+
 static void add_states(struct query *q, const struct store_runs_list *op)
 {
     unsigned states = op->states & STATES_ALL;
     if (!states || states == STATES_ALL)
         return;
-    if (!(states & ~STATES_OPEN))
+    if (open_only(op))
         query_add(q, " AND open_slot >= 0");
     int64_t list[RUN_STATES];
     size_t count = 0;
@@ -100,11 +114,13 @@ static void add_cursor(struct query *q, const struct listing *l)
 static enum status count_runs(struct listing *l)
 {
     struct query q;
-    query_init(&q, "SELECT COUNT(*) FROM run");
+    query_init(&q, "SELECT COUNT(*)");
+    add_from(&q, l);
     add_filters(&q, l);
     enum status status = query_open(l->s, &q);
     if (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK)
-        l->op->total = db_number(q.rows, 0) + (int64_t)l->wish_count;
+        l->run_count = db_number(q.rows, 0);
+    l->op->total = l->run_count + (int64_t)l->wish_count;
     return query_close(&q, status);
 }
 
@@ -174,7 +190,8 @@ static enum status read_wishes(struct listing *l)
 static enum status page_floor(struct listing *l, int64_t rows, int64_t *ret)
 {
     struct query q;
-    query_init(&q, "SELECT scheduled_at FROM run");
+    query_init(&q, "SELECT scheduled_at");
+    add_from(&q, l);
     add_filters(&q, l);
     add_cursor(&q, l);
     query_with(&q, " ORDER BY scheduled_at DESC LIMIT 1 OFFSET ?", db_i(rows));
@@ -192,9 +209,12 @@ struct run_rows {
 static enum status read_runs(struct listing *l, int64_t offset, int64_t limit, struct run_rows *rows)
 {
     int64_t floor = INT64_MIN;
+    if (offset >= l->run_count)
+        return STATUS_OK;
     enum status status = l->job_count == 1 ? page_floor(l, offset + limit, &floor) : STATUS_OK;
     struct query q;
-    query_init(&q, "SELECT " RUN_COLUMNS " FROM run");
+    query_init(&q, "SELECT " RUN_COLUMNS);
+    add_from(&q, l);
     add_filters(&q, l);
     add_cursor(&q, l);
     if (floor != INT64_MIN)

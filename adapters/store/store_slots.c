@@ -108,11 +108,13 @@ static enum status take_piece(struct session *s, int64_t boot, struct slot_take 
 
 enum status sql_slots_take(struct session *s, struct store_slots_take *op)
 {
-    enum status status = boot_hold(s, op->boot);
+    enum status status = boot_alive(s, op->boot);
     for (size_t at = 0, n; at < op->count && status == STATUS_OK; at += n) {
         n = piece_length(at, op->count);
         status = take_piece(s, op->boot, op->takes + at, n);
     }
+    if (status == STATUS_OK)
+        status = boot_hold(s, op->boot);
     /* Read last: the rows are locked, so every definition that a predecessor could have acted on lies below it. */
     if (status == STATUS_OK)
         status = db_read_number(s->db, "SELECT value FROM sequence WHERE name = ?", VALUES(db_t(SEQUENCE_CHANGE)),
@@ -178,7 +180,7 @@ static enum status adopt_rows(struct session *s, const struct store_runs_adopt *
 enum status sql_runs_adopt(struct session *s, struct store_runs_adopt *op)
 {
     int64_t dead = 1;
-    enum status status = boot_hold(s, op->boot);
+    enum status status = boot_alive(s, op->boot);
     if (status == STATUS_OK && op->boot == op->from_boot)
         return error_set(s->error, STATUS_INVALID, "a process cannot adopt its own runs");
     if (status == STATUS_OK)
@@ -203,6 +205,8 @@ enum status sql_runs_adopt(struct session *s, struct store_runs_adopt *op)
     status = query_close(&q, status);
     if (status == STATUS_OK && runs.count)
         status = adopt_rows(s, op, runs.items, runs.count);
+    if (status == STATUS_OK)
+        status = boot_hold(s, op->boot);
     if (status == STATUS_OK)
         status = steps_of_runs(s, ids.items, ids.count, &op->steps, &op->step_count);
     if (status == STATUS_OK)

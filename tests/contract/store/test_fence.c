@@ -211,6 +211,43 @@ static void test_a_stopped_owner_does_not_block(void **state)
     end(s);
 }
 
+/* While a successor waits for the locks of a stopped process, its own fires go on. */
+static void fires_meanwhile(void **state, void *(*succeed)(void *))
+{
+    struct scene *s = begin(state, false);
+    int32_t slot;
+    int64_t job = kit_job(s->second, "mine", &slot);
+    (void)kit_take(s->second, s->successor, slot, 5);
+    pthread_t batch, other;
+    assert_int_equal(pthread_create(&batch, NULL, fire, s), 0);
+    wait_until_reached(s);
+    assert_int_equal(pthread_create(&other, NULL, succeed, s), 0);
+    struct timespec from, to;
+    (void)clock_gettime(CLOCK_MONOTONIC, &from);
+    for (uint64_t i = 0; i < 20; i++) {
+        struct store_fire one = {.run = kit_run(job, slot, s->successor, "a", instant_add(s->now, (span)i), i + 100)};
+        assert_int_equal(kit_fire(s->second, s->successor, &one, 1), STATUS_OK);
+        rest(20);
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC, &to);
+    assert_false(has_returned(s)); /* it did wait */
+    assert_in_range((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000, 400, 2500);
+    open_gate(s);
+    assert_int_equal(pthread_join(batch, NULL), 0);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    end(s);
+}
+
+static void test_fires_while_fencing(void **state)
+{
+    fires_meanwhile(state, fence);
+}
+
+static void test_fires_while_taking(void **state)
+{
+    fires_meanwhile(state, take);
+}
+
 /* Many at once: two owners that believe in one slot, each firing the same instants. One run an instant comes of it. */
 struct rival {
     struct store *store;
@@ -268,8 +305,8 @@ int main(int argc, char **argv)
 #define T(f) cmocka_unit_test_setup_teardown(f, kit_setup, kit_teardown)
     const struct CMUnitTest tests[] = {T(test_fencing_waits_for_the_batch), T(test_taking_waits_for_the_batch),
                                        T(test_late_batch_is_refused), T(test_rivals)};
-    const struct CMUnitTest servers[] = {T(test_a_stopped_owner_does_not_block),
-                                         T(test_a_snapshot_lets_a_fenced_batch_through),
+    const struct CMUnitTest servers[] = {T(test_a_stopped_owner_does_not_block), T(test_fires_while_fencing),
+                                         T(test_fires_while_taking), T(test_a_snapshot_lets_a_fenced_batch_through),
                                          T(test_a_snapshot_lets_a_lost_slot_fire)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return failed || !kit_mysql() ? failed : cmocka_run_group_tests(servers, NULL, NULL);
