@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/world.h"
+#include "tests/sim/scenario.h"
 
 struct notice {
     struct coordination_event event;
@@ -147,6 +147,12 @@ static void claim_arrives(struct life *life, void *context)
         if (world_chance(world, 2)) /* "create may have succeeded" */
             kind = COORDINATION_CLAIM_FAILED;
     }
+    if (answer.slot < SIM_JOBS)
+        world_trace(world, "%s claims slot %d: %s %lld of %s", life->node->name, answer.slot,
+                    kind == COORDINATION_CLAIM_WON     ? "won"
+                    : kind == COORDINATION_CLAIM_TAKEN ? "taken"
+                                                       : "failed",
+                    (long long)answer.czxid, answer.node);
     tell(life, kind, &answer, world_draw(world, 0, 3));
 }
 
@@ -171,6 +177,8 @@ static void drop_claims(struct world *world, int64_t session, int32_t slot)
 static void release(struct coordination *c, int32_t slot)
 {
     struct life *life = life_of(c);
+    if (slot < SIM_JOBS)
+        world_trace(life->world, "%s releases slot %d%s", life->node->name, slot, reachable(life) ? "" : ", in vain");
     if (reachable(life) && life->session)
         drop_claims(life->world, life->session, slot);
 }

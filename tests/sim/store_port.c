@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/world.h"
+#include "tests/sim/scenario.h"
 
 struct pending {
     struct store_op *op; /* NULL: its process is gone */
@@ -63,6 +63,11 @@ static void execute(struct world *world, struct pending *pending)
     struct store_op *op = pending->op;
     pending->executed = true;
     (void)db_execute(&world->db, op);
+    for (size_t i = 0; op->kind == STORE_SLOTS_TAKE && !op->status && i < op->slots_take.count; i++)
+        if (op->slots_take.takes[i].slot < SIM_JOBS)
+            world_trace(world, "  boot %lld takes slot %d from boot %lld: %s", (long long)op->slots_take.boot,
+                        op->slots_take.takes[i].slot, (long long)op->slots_take.takes[i].previous_boot,
+                        op->slots_take.takes[i].taken ? "done" : "refused");
     if (op->kind == STORE_BATCH && !op->status)
         check_batch(world, &op->batch);
 }
