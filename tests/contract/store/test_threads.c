@@ -191,6 +191,143 @@ static void test_feed_in_order_of_commit(void **state)
     kit_close(second);
 }
 
+/* ---- everything at once
+ * ----------------------------------------------------------------------------------------------- */
+
+struct crowd {
+    struct store *store;
+    int64_t boot, job;
+    int32_t slot;
+    instant now;
+    int trouble;
+};
+
+static enum status one(struct crowd *c, struct store_op *op)
+{
+    enum status status = store_execute(c->store, op);
+    if (status != STATUS_OK && status != STATUS_UNAVAILABLE) {
+        print_error("%s: %s: %s\n", store_op_name(op->kind), status_text(status), op->error.text);
+        __atomic_add_fetch(&c->trouble, 1, __ATOMIC_RELAXED);
+    }
+    store_op_release(op);
+    return status;
+}
+
+static void *crowd_fires(void *context)
+{
+    struct crowd *c = context;
+    static struct store_fire fires[60];
+    for (uint64_t round = 0; round < 60; round++) {
+        for (uint64_t i = 0; i < 60; i++)
+            fires[i].run =
+                kit_run(c->job, c->slot, c->boot, "a", instant_add(c->now, (span)(round * 60 + i)), round * 60 + i + 1);
+        OP(op, STORE_BATCH);
+        op.batch = (struct store_batch){.boot = c->boot,
+                                        .number = kit_batch_number(c->boot),
+                                        .fires = fires,
+                                        .fire_count = 60,
+                                        .suspended_jobs = &c->job,
+                                        .suspended_count = 1};
+        (void)one(c, &op);
+    }
+    return NULL;
+}
+
+static void *crowd_wishes(void *context)
+{
+    struct crowd *c = context;
+    for (uint64_t i = 0; i < 60; i++) {
+        struct request_add items[2];
+        memset(items, 0, sizeof items);
+        items[0].row = (struct request_row){
+            .id = run_id_make(day_of(c->now), 900, i + 1), .kind = REQUEST_ENQUEUE, .scheduled_at = INSTANT_NONE};
+        items[1].row = (struct request_row){.kind = i % 2 ? REQUEST_PAUSE : REQUEST_RESUME};
+        items[0].name = items[1].name = "job";
+        OP(op, STORE_REQUEST_ADD);
+        op.request_add = (struct store_request_add){.project = "default", .author = "a", .items = items, .count = 2};
+        (void)one(c, &op);
+    }
+    return NULL;
+}
+
+static void *crowd_housekeeping(void *context)
+{
+    struct crowd *c = context;
+    for (int i = 0; i < 40; i++) {
+        OP(lease, STORE_LEASE);
+        lease.lease = (struct store_lease){.name = "h", .boot = c->boot, .ttl = SPAN_MINUTE};
+        (void)one(c, &lease);
+        OP(op, STORE_RETENTION);
+        op.retention = (struct store_retention){.boot = c->boot,
+                                                .runs = instant_add(c->now, -SPAN_DAY),
+                                                .bodies = c->now,
+                                                .skips = c->now,
+                                                .audit = c->now,
+                                                .changes = c->now,
+                                                .requests = c->now};
+        (void)one(c, &op);
+    }
+    return NULL;
+}
+
+static void *crowd_reads(void *context)
+{
+    struct crowd *c = context;
+    for (int i = 0; i < 60; i++) {
+        OP(list, STORE_RUNS_LIST);
+        list.runs_list = (struct store_runs_list){
+            .project = "default", .has_error = -1, .origin = -1, .from = INSTANT_NONE, .to = INSTANT_NONE, .limit = 50};
+        (void)one(c, &list);
+        OP(load, STORE_SLOTS_LOAD);
+        load.slots_load = (struct store_slots_load){.boot = 1, .slots = &c->slot, .slot_count = 1};
+        (void)one(c, &load);
+        OP(read, STORE_BOOT_READ);
+        read.boot_read.boot = c->boot;
+        (void)one(c, &read);
+        struct slot_through through = {c->slot, instant_add(c->now, i)};
+        OP(decided, STORE_DECIDED);
+        decided.decided = (struct store_decided){.boot = c->boot, .slots = &through, .count = 1};
+        (void)one(c, &decided);
+    }
+    return NULL;
+}
+
+static void test_everything_at_once(void **state)
+{
+    struct crowd c = {.store = *state};
+    c.boot = kit_boot(c.store, "n1");
+    c.job = kit_job(c.store, "job", &c.slot);
+    (void)kit_take(c.store, c.boot, c.slot, 5);
+    c.now = kit_now(c.store);
+    static void *(*const parts[])(void *) = {crowd_fires, crowd_wishes, crowd_housekeeping, crowd_reads, crowd_reads};
+    enum { PARTS = sizeof parts / sizeof *parts };
+    pthread_t threads[PARTS];
+    for (size_t i = 0; i < PARTS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, parts[i], &c), 0);
+    for (size_t i = 0; i < PARTS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(c.trouble, 0);
+    assert_int_equal(kit_runs(c.store), 3600);
+}
+
+/* The server ends connections that were idle, or restarts: the next operation opens a new one and says nothing. */
+static void test_idle_connections_that_the_server_ended(void **state)
+{
+    struct store *store = *state;
+    for (int i = 0; i < 3; i++) {
+        (void)kit_boot(store, "n1");
+        int64_t id;
+        while ((id = kit_number("SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> "
+                                "CONNECTION_ID() LIMIT 1"))) {
+            char sql[40];
+            (void)snprintf(sql, sizeof sql, "KILL %lld", (long long)id);
+            kit_sql(sql);
+        }
+        (void)kit_now(store);
+    }
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM boot"), 3);
+}
+
 /* ---- wrappers -------------------------------------------------------------------------------------------------------
  */
 
@@ -289,7 +426,9 @@ int main(int argc, char **argv)
 #define P(f) cmocka_unit_test_setup_teardown(f, setup_place, teardown_place)
     const struct CMUnitTest tests[] = {P(test_writes_in_order_of_arrival), P(test_every_lane_answers),
                                        P(test_close_ends_what_waits),      T(test_feed_in_order_of_commit),
-                                       P(test_trace_tells_each),           P(test_faulty_fails_the_nth),
-                                       P(test_faulty_unknown_has_happened)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+                                       T(test_everything_at_once),         P(test_trace_tells_each),
+                                       P(test_faulty_fails_the_nth),       P(test_faulty_unknown_has_happened)};
+    const struct CMUnitTest servers[] = {T(test_idle_connections_that_the_server_ended)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return failed || !kit_mysql() ? failed : cmocka_run_group_tests(servers, NULL, NULL);
 }
