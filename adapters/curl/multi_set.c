@@ -30,6 +30,7 @@ struct watch {
     uv_poll_t poll;
     struct multi *multi;
     curl_socket_t fd;
+    int events; /* of libuv */
 };
 
 static void multi_collect(struct multi *multi)
@@ -60,15 +61,19 @@ static void on_timeout(uv_timer_t *timer)
     multi_act(timer->data, CURL_SOCKET_TIMEOUT, 0);
 }
 
+/* An error on the socket is not told as one: curl would drop an answer that arrived before the reset. It reads first
+ * and meets the error itself, which also names it better. libuv has stopped watching then. */
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     const struct watch *watch = poll->data;
-    int flags = status < 0 ? CURL_CSELECT_ERR : 0;
+    int flags = status < 0 ? CURL_CSELECT_IN | CURL_CSELECT_OUT : 0;
     if (events & UV_READABLE)
         flags |= CURL_CSELECT_IN;
     if (events & UV_WRITABLE)
         flags |= CURL_CSELECT_OUT;
     multi_act(watch->multi, watch->fd, flags);
+    if (status < 0 && !uv_is_closing((uv_handle_t *)poll) && !uv_is_active((uv_handle_t *)poll))
+        (void)uv_poll_start(poll, watch->events, on_poll);
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -109,8 +114,8 @@ static int on_curl_socket(CURL *easy, curl_socket_t fd, int what, void *context,
         watch->poll.data = watch;
         (void)curl_multi_assign(multi->curl, fd, watch);
     }
-    int events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
-    return uv_poll_start(&watch->poll, events, on_poll) ? -1 : 0;
+    watch->events = (what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
+    return uv_poll_start(&watch->poll, watch->events, on_poll) ? -1 : 0;
 }
 
 static struct multi *multi_create(struct multi_set *set)

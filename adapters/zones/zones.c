@@ -29,13 +29,15 @@ struct zones_files {
     struct entry *entries; /* under lock; entries never leave, so their zones may be borrowed */
 };
 
-/* "Area/City": letters, digits, "+-_" and single slashes between parts. So neither "..", nor absolute, nor hidden. */
+/* "Area/City": letters, digits, "+-_" and single slashes between parts. So neither "..", nor absolute, nor hidden.
+ * The capital at the front, which every IANA name has, keeps out the folder's other files: "localtime" and "posixrules"
+ * mean something else on each machine, "posix/…" and "right/…" are copies. "Factory" says that nobody chose a zone. */
 static bool name_allowed(const char *name)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-/";
     size_t length = strlen(name);
-    return length > 0 && length < ZONE_NAME_MAX && strspn(name, allowed) == length && name[0] != '/' &&
-           name[length - 1] != '/' && !strstr(name, "//");
+    return length > 0 && length < ZONE_NAME_MAX && strspn(name, allowed) == length && name[0] >= 'A' &&
+           name[0] <= 'Z' && strcmp(name, "Factory") != 0 && name[length - 1] != '/' && !strstr(name, "//");
 }
 
 static bool is_utc(const char *name)

@@ -126,6 +126,13 @@ static bool reset(struct visit *visit)
     return false;
 }
 
+/* The whole answer, then a reset instead of an orderly end. */
+static bool answer_reset(struct visit *visit)
+{
+    (void)say(visit, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 8\r\n\r\n{\"ok\":1}");
+    return reset(visit);
+}
+
 static bool die_next(struct visit *visit)
 {
     visit->die_next = true;
@@ -323,6 +330,7 @@ static const struct {
 } behaviours[] = {{"/ok", ok},
                   {"/close", stop},
                   {"/reset", reset},
+                  {"/answer-reset", answer_reset},
                   {"/die-next", die_next},
                   {"/die-after", die_after},
                   {"/half-head", half_head},

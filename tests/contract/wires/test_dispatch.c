@@ -120,6 +120,7 @@ static const struct {
     {__LINE__, "/nothing", DISPATCH_ANSWERED, 404, NULL, NULL},
     {__LINE__, "/close", DISPATCH_UNKNOWN, 0, NULL, ""},
     {__LINE__, "/reset", DISPATCH_UNKNOWN, 0, NULL, ""},
+    {__LINE__, "/answer-reset", DISPATCH_ANSWERED, 200, "{\"ok\":1}", NULL},
     {__LINE__, "/half-head", DISPATCH_UNKNOWN, 200, NULL, ""},
     {__LINE__, "/half-body", DISPATCH_UNKNOWN, 200, NULL, ""},
     {__LINE__, "/half-chunk", DISPATCH_UNKNOWN, 200, NULL, ""},
