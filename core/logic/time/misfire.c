@@ -11,6 +11,7 @@
 
 #define MISFIRE_RUNS_MAX 10000 /* newest missed instants that one plan may run */
 #define LATE_BATCH 1000        /* merely late ones of one plan; the caller asks again */
+#define SKIPS_MAX 400          /* recorded ranges of one plan; the caller asks again */
 
 struct parts {
     instant after, expired_until, late_until, now;
@@ -38,26 +39,42 @@ static size_t wanted_runs(const struct misfire_options *options)
     return options->max < 0 ? 0 : options->max > MISFIRE_RUNS_MAX ? MISFIRE_RUNS_MAX : (size_t)options->max;
 }
 
-/* Records the firing instants of (after, until] as one range. */
-static void add_skip(const struct schedule *schedule, struct misfire_plan *plan, instant after, instant until,
-                     const char *reason)
+/* Records the firing instants of (after, until]: one range for each unbroken row of them, for what calendars and quiet
+ * hours take out between has a range, and a reason, of its own. false: the plan is full, and ends with the last range.
+ */
+static bool add_skips(const struct schedule *schedule, struct misfire_plan *plan, instant after, instant until,
+                      const char *reason)
 {
-    int64_t count = schedule_count(schedule, after, until);
-    if (count == 0)
-        return;
-    struct missed_range *range = &plan->skips[plan->skip_count++];
-    *range = (struct missed_range){.count = count, .reason = reason};
-    range->from = schedule_next_fire(schedule, NULL, after);
-    (void)schedule_newest(schedule, after, until, &range->to, 1);
+    for (;;) {
+        instant from = schedule_next_fire(schedule, NULL, after);
+        if (instant_cmp(from, until) > 0)
+            return true;
+        if (plan->skip_count == SKIPS_MAX) {
+            plan->more = true;
+            plan->covered = plan->skips[SKIPS_MAX - 1].to;
+            return false;
+        }
+        struct excluded gap;
+        instant covered, end = until;
+        if (schedule_excluded(schedule, from, until, &gap, 1, &covered) > 0)
+            end = just_before(gap.from);
+        struct missed_range *range = &plan->skips[plan->skip_count++];
+        *range = (struct missed_range){.from = from, .reason = reason};
+        range->count = schedule_count(schedule, just_before(from), end);
+        (void)schedule_newest(schedule, just_before(from), end, &range->to, 1);
+        after = end;
+    }
 }
 
-static void add_missed(const struct schedule *schedule, struct misfire_plan *plan, instant *newest, size_t wanted,
+static bool add_missed(const struct schedule *schedule, struct misfire_plan *plan, instant *newest, size_t wanted,
                        const struct parts *p, const char *reason)
 {
     size_t kept = schedule_newest(schedule, p->expired_until, p->late_until, newest, wanted);
-    add_skip(schedule, plan, p->expired_until, kept ? just_before(newest[0]) : p->late_until, reason);
+    if (!add_skips(schedule, plan, p->expired_until, kept ? just_before(newest[0]) : p->late_until, reason))
+        return false;
     for (size_t i = 0; i < kept; i++)
         plan->runs[plan->run_count++] = (struct missed_run){newest[i], true};
+    return true;
 }
 
 static void add_late(const struct schedule *schedule, struct misfire_plan *plan, const struct parts *p)
@@ -89,15 +106,15 @@ enum status misfire_decide(const struct schedule *schedule, instant after, insta
     size_t wanted = wanted_runs(options);
     instant *newest = calloc(wanted + 1, sizeof *newest);
     plan.runs = calloc(wanted + LATE_BATCH, sizeof *plan.runs);
-    plan.skips = calloc(2, sizeof *plan.skips);
+    plan.skips = calloc(SKIPS_MAX, sizeof *plan.skips);
     if (!newest || !plan.runs || !plan.skips) {
         free(newest);
         misfire_plan_release(&plan);
         return STATUS_NO_MEMORY;
     }
-    add_skip(schedule, &plan, p.after, p.expired_until, options->resume ? "paused" : "expired");
-    add_missed(schedule, &plan, newest, wanted, &p, options->resume ? "paused" : "misfire");
-    add_late(schedule, &plan, &p);
+    if (add_skips(schedule, &plan, p.after, p.expired_until, options->resume ? "paused" : "expired") &&
+        add_missed(schedule, &plan, newest, wanted, &p, options->resume ? "paused" : "misfire"))
+        add_late(schedule, &plan, &p);
     free(newest);
     *ret = plan;
     return STATUS_OK;
