@@ -45,7 +45,7 @@ static void switch_version(struct scheduler *s, struct job *job, instant from)
         bundle_activation(bundle, job, NULL, job->newest->key.version, ACTIVATION_VERSION, from);
     job_rule(s, job, job->newest, from);
     for (size_t i = 0; i < job->trigger_count; i++)
-        if (held(&job->triggers[i]) || job->triggers[i].error)
+        if (held(&job->triggers[i]))
             bundle_state(bundle, &job->triggers[i]);
     bundle_put(s, bundle, false);
 }

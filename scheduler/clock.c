@@ -31,7 +31,8 @@ static void boot_answered(struct scheduler *s, struct work *work)
                   "offset_ms=%lld", (long long)offset);
     s->clock_offset = offset;
     if (bad != s->clock_bad) {
-        s->clock_bad = bad;
+        s->clock_bad = bad; /* from the next turn on the store's time is ours */
+        s->able_since = work->op.boot_read.store_now;
         s->ownership_dirty = true;
     }
     if (s->hold)
@@ -43,11 +44,11 @@ static void boot_answered(struct scheduler *s, struct work *work)
 void clock_step(struct scheduler *s)
 {
     struct moment last = s->last_step;
-    s->last_step = s->now;
+    s->last_step = s->raw;
     if (s->boot == 0 || !s->joined)
         return;
     span slept = mono_sub(s->now.mono, last.mono);
-    span jumped = ms_sub(instant_sub(s->now.wall, last.wall), slept);
+    span jumped = ms_sub(instant_sub(s->raw.wall, last.wall), slept);
     if (mono_cmp(last.mono, MONO_NEVER) != 0 && !s->hold &&
         (slept > s->settings->coordination.session_timeout / 2 || llabs(jumped) > CLOCK_ALARM)) {
         s->hold = true;

@@ -303,12 +303,12 @@ void driver_attempt(struct scheduler *s, struct open_run *run, const struct atte
     put(s, bundle);
 }
 
-void driver_cancel(struct scheduler *s, struct open_run *run)
+void driver_cancel(struct scheduler *s, struct open_run *run, const char *reason)
 {
     if (run->ended || run->forgotten)
         return;
     struct bundle *bundle = bundle_of(s, run);
-    struct run_event event = {.kind = RUN_EVENT_CANCEL, .at = s->now.wall, .reason = "canceled"};
+    struct run_event event = {.kind = RUN_EVENT_CANCEL, .at = s->now.wall, .reason = reason};
     if (apply(s, run, &event)) {
         bundle_run(bundle, &run->run->row);
         driver_settle(s, run, bundle);

@@ -224,12 +224,27 @@ static void compile(struct scheduler *s, struct trigger *trigger)
     }
 }
 
+/* The store shows which triggers are in error. */
+static void store_errors(struct scheduler *s, struct job *job)
+{
+    struct bundle *bundle = bundle_new(s);
+    for (size_t i = 0; i < job->trigger_count; i++) {
+        struct trigger *t = &job->triggers[i];
+        if ((t->error != NULL) == t->error_stored)
+            continue;
+        t->error_stored = t->error != NULL;
+        bundle_state(bundle, t);
+    }
+    bundle_put(s, bundle, true);
+}
+
 void job_recompile(struct scheduler *s, struct job *job)
 {
     for (size_t i = 0; i < job->trigger_count; i++) {
         compile(s, &job->triggers[i]);
         planner_arm(s, &job->triggers[i]);
     }
+    store_errors(s, job);
 }
 
 static void remember(struct job *job)
@@ -250,6 +265,7 @@ static void remember(struct job *job)
         memory->paused_since = t->paused_since;
         memory->fires = t->fires;
         memory->paused = t->paused;
+        memory->error = t->error_stored;
         memory->known = memory->state_known = true;
     }
 }
@@ -302,6 +318,7 @@ void job_rule(struct scheduler *s, struct job *job, struct job_version *version,
             t->paused_since = memory->paused_since;
             t->fires = memory->fires;
             t->paused = memory->paused;
+            t->error_stored = memory->error;
         }
         if ((!memory || !(memory->known || memory->state_known)) && t->spec->paused && !loading)
             t->paused = true;
@@ -316,5 +333,6 @@ void job_rule(struct scheduler *s, struct job *job, struct job_version *version,
     memory_clear(job);
     for (size_t i = 0; i < job->trigger_count; i++)
         planner_arm(s, &job->triggers[i]);
+    store_errors(s, job);
     version_unref(s, old);
 }

@@ -136,7 +136,7 @@ struct open_run *driver_find(struct scheduler *s, int64_t id);
 void driver_fire(struct scheduler *s, struct open_run *run, bool begin, struct bundle *bundle);
 void driver_begin(struct scheduler *s, struct open_run *run);
 void driver_attempt(struct scheduler *s, struct open_run *run, const struct attempt_row *attempt);
-void driver_cancel(struct scheduler *s, struct open_run *run);
+void driver_cancel(struct scheduler *s, struct open_run *run, const char *reason);
 void driver_settle(struct scheduler *s, struct open_run *run, struct bundle *bundle);
 void driver_ended(struct scheduler *s, struct open_run *run, struct bundle *bundle); /* ending.c */
 void driver_step(struct scheduler *s);

@@ -47,7 +47,7 @@ static void cancel_others(struct scheduler *s, struct job *job)
         next = run->job_next;
         run_ref(run);
         struct open_run *kept = run;
-        driver_cancel(s, run);
+        driver_cancel(s, run, "replaced");
         next = kept->job_next;
         run_unref(s, kept);
     }

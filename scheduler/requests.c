@@ -113,7 +113,7 @@ static bool cancel_request(struct scheduler *s, const struct job *job, const str
 {
     struct open_run *run = driver_find(s, request->run);
     if (run && !run->ended) {
-        driver_cancel(s, run);
+        driver_cancel(s, run, "canceled");
         bundle_request(bundle, request->id, "canceled");
         return true;
     }

@@ -31,7 +31,7 @@ void work_submit(struct work *work)
     work->op.done = store_done;
     work->op.owner = work;
     work->submitted = s->now.mono;
-    work->submitted_wall = s->now.wall;
+    work->submitted_wall = s->raw.wall;
     s->works++;
     store_submit(s->ports.store, &work->op);
 }
@@ -185,7 +185,9 @@ static void drain_step(struct scheduler *s)
 
 mono scheduler_step(struct scheduler *s, struct moment now)
 {
-    s->now = now;
+    s->now = s->raw = now;
+    if (s->clock_bad)
+        s->now.wall = instant_add(now.wall, s->clock_offset);
     s->wake = MONO_NEVER;
     s->busy = false;
     clock_step(s);
@@ -255,7 +257,7 @@ bool scheduler_ready(const struct scheduler *s, const char **ret_reason)
         reason = "coordination is unavailable";
     else if (s->feed_seq < 0)
         reason = "definitions are loading";
-    else if (s->claims_pending > 0)
+    else if (s->claims_pending > 0 || s->slots_coming > 0)
         reason = "slots are being claimed";
     else if (s->clock_bad)
         reason = "clock is off";

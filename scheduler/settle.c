@@ -41,6 +41,11 @@ static void release_bundle(struct scheduler *s, struct bundle *bundle, bool refu
     bundle_put(s, closing, true);
 }
 
+static void tell(struct scheduler *s, const struct run_row *row)
+{
+    s->ports.sink->ops->run(s->ports.sink, row);
+}
+
 static void lost_slots(struct scheduler *s)
 {
     const struct batch *b = &s->batch;
@@ -94,14 +99,18 @@ void batch_settled(struct scheduler *s)
         count(&s->metrics.batch_items, (int64_t)bundle_rows(x));
         for (size_t i = 0; i < x->fires.count; i++, fire++) {
             x->fired.items[i]->in_batch = false;
-            if (b->fires.items[fire].outcome == OUTCOME_DONE)
+            if (b->fires.items[fire].outcome == OUTCOME_DONE) {
                 metrics_fired(s, &x->fires.items[i].run);
+                tell(s, &x->fires.items[i].run);
+            }
             driver_fire_answered(s, x->fired.items[i], b->fires.items[fire].outcome);
         }
     }
     fire = 0;
     while (bundle) {
         struct bundle *next = bundle->next;
+        for (size_t i = 0; i < bundle->runs.count; i++)
+            tell(s, &bundle->runs.items[i]);
         release_bundle(s, bundle, refused_any(bundle, b, activation, state, fire));
         activation += bundle->activations.count;
         state += bundle->states.count;

@@ -207,6 +207,7 @@ static void take_state(struct job *job, const struct trigger_state_row *state)
     memory->paused = state->paused;
     memory->paused_since = state->paused_since;
     memory->state_known = true;
+    memory->error = state->error != NULL;
     job->paused |= state->job_paused;
     if ((state->paused || state->job_paused) && !instant_is_none(state->paused_since))
         memory->decided = instant_add(state->paused_since, -1);
@@ -340,4 +341,7 @@ void slots_step(struct scheduler *s)
     take_won(s);
     load_taken(s);
     rule_loaded(s);
+    s->slots_coming = 0;
+    for (size_t i = 0; i < s->slot_count; i++)
+        s->slots_coming += s->slots[i].phase >= SLOT_WON && s->slots[i].phase < SLOT_RULED;
 }

@@ -73,7 +73,8 @@ struct trigger {
     instant activated, last_end, paused_since;
     int64_t fires;
     bool paused;
-    bool waiting; /* delay: until its run has ended */
+    bool error_stored; /* the store shows it in error */
+    bool waiting;      /* delay: until its run has ended */
 };
 
 /* What is remembered of a trigger by name, while no armed trigger holds it. */
@@ -81,7 +82,7 @@ struct memory {
     char *trigger;
     instant decided, activated, last_end, paused_since;
     int64_t fires;
-    bool paused, known, state_known; /* known: it was activated once; state_known: the store has a state row */
+    bool paused, known, state_known, error; /* known: it was activated once; state_known: the store has a state row */
 };
 
 struct foreign_run { /* an open run of the job that another boot drives */
@@ -341,6 +342,7 @@ struct scheduler {
     uint64_t sequence;
 
     /* clock */
+    struct moment raw; /* as the machine's clocks say; `now.wall` is the store's when they differ too much */
     struct moment last_step;
     bool hold; /* nothing fires and nothing is sent until the own boot row was read again */
     bool reading_boot;
@@ -360,7 +362,7 @@ struct scheduler {
     bool reading_slots, slots_read_once;
     bool taking, loading;
     mono take_retry, load_retry;
-    size_t slot_count, claims_pending;
+    size_t slot_count, claims_pending, slots_coming; /* coming: won, not ruled yet */
     struct slot *slots;
     mono store_down_since;
     bool told_store_down;
