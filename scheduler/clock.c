@@ -31,14 +31,22 @@ static void boot_answered(struct scheduler *s, struct work *work)
                   "offset_ms=%lld", (long long)offset);
     s->clock_offset = offset;
     if (bad != s->clock_bad) {
-        s->clock_bad = bad; /* from the next turn on the store's time is ours */
-        s->able_since = work->op.boot_read.store_now;
+        s->clock_bad = bad;
         s->ownership_dirty = true;
     }
+    clock_read(s, s->raw); /* the rest of this turn must not see the old time */
     if (s->hold)
         s->able_since = s->now.wall;
     s->hold = false;
     s->next_boot_read = mono_add(s->now.mono, READ_EVERY);
+}
+
+/* A clock that is far off is corrected by the store's: what fires stays on time until somebody mends it. */
+void clock_read(struct scheduler *s, struct moment now)
+{
+    s->now = s->raw = now;
+    if (s->clock_bad)
+        s->now.wall = instant_add(now.wall, s->clock_offset);
 }
 
 void clock_step(struct scheduler *s)

@@ -34,6 +34,7 @@ bool work_ok(struct scheduler *s, const struct work *work);
 /* start.c: cluster, boot, fence of the own past, join */
 void start_step(struct scheduler *s);
 /* clock.c: jumps, offset, gaps */
+void clock_read(struct scheduler *s, struct moment now);
 void clock_step(struct scheduler *s);
 bool clock_may_act(const struct scheduler *s);
 

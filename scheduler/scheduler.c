@@ -185,9 +185,7 @@ static void drain_step(struct scheduler *s)
 
 mono scheduler_step(struct scheduler *s, struct moment now)
 {
-    s->now = s->raw = now;
-    if (s->clock_bad)
-        s->now.wall = instant_add(now.wall, s->clock_offset);
+    clock_read(s, now);
     s->wake = MONO_NEVER;
     s->busy = false;
     clock_step(s);

@@ -186,6 +186,46 @@ static void shorter_delay_goes_on(void **state)
     world_free(w);
 }
 
+static void clock_far_off(void **state)
+{
+    (void)state;
+    struct world *w = world_create(START);
+    int64_t job = world_put(w, DOCUMENT_JOB, "j", "{\"triggers\":[{\"every\":\"1s\",\"align\":true}]," URL_STEP "}");
+    (void)world_start(w, 0, false);
+    world_run(w, 5000);
+    w->nodes[0].skew = SPAN_HOUR;
+    world_run(w, 5000);
+    w->nodes[0].skew = -SPAN_HOUR;
+    world_run(w, 5000);
+    w->nodes[0].skew = 0;
+    world_run(w, 5000);
+    assert_int_equal(world_runs(w, job, NULL, RUN_SUCCEEDED), 20);
+    for (size_t i = 0; i < w->calls.count; i++) {
+        span late = instant_sub(w->calls.items[i]->at, w->runs.items[i].scheduled_at);
+        assert_true(late >= 0 && late < 50);
+    }
+    assert_int_equal(w->nodes[0].told, 40); /* each began and ended */
+    world_free(w);
+}
+
+static void error_is_shown_and_mended(void **state)
+{
+    (void)state;
+    struct world *w = world_create(START);
+    int64_t job = world_put(w, DOCUMENT_JOB, "j",
+                            "{\"triggers\":[{\"every\":\"1s\",\"align\":true,\"calendar\":\"cal\"}]," URL_STEP "}");
+    (void)world_start(w, 0, true);
+    world_run(w, 3000);
+    assert_int_equal(world_runs(w, job, NULL, -1), 0);
+    assert_int_equal(w->states.count, 1);
+    assert_non_null(w->states.items[0].error);
+    (void)world_put(w, DOCUMENT_CALENDAR, "cal", "{\"exclude\":{\"weekly\":[\"MON\"]}}");
+    world_run(w, 3000);
+    assert_null(w->states.items[0].error);
+    assert_true(world_runs(w, job, NULL, -1) >= 3);
+    world_free(w);
+}
+
 static void jitter_and_max_fires(void **state)
 {
     (void)state;
@@ -324,6 +364,8 @@ int main(void)
         cmocka_unit_test(edit_rules_within_a_second),
         cmocka_unit_test(edit_while_down),
         cmocka_unit_test(shorter_delay_goes_on),
+        cmocka_unit_test(clock_far_off),
+        cmocka_unit_test(error_is_shown_and_mended),
         cmocka_unit_test(jitter_and_max_fires),
         cmocka_unit_test(whole_run_retried),
         cmocka_unit_test(suspended_after_failures),

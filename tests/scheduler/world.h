@@ -60,6 +60,8 @@ struct world_node {
     bool joined, alive, cut; /* cut: its session is gone */
     int index;
     int64_t wake;
+    span skew;   /* its wall clock is so far ahead */
+    size_t told; /* run events that reached the sink */
 };
 
 struct world {
