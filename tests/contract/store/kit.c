@@ -70,6 +70,23 @@ static int64_t raw_mysql_query(const char *name, const char *sql)
     return number;
 }
 
+void kit_kill_connections(void)
+{
+    MYSQL *handle = raw_mysql(database);
+    assert_int_equal(mysql_query(handle, "SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND "
+                                         "id <> CONNECTION_ID()"),
+                     0);
+    MYSQL_RES *result = mysql_store_result(handle);
+    MYSQL_ROW row;
+    while ((row = mysql_fetch_row(result))) {
+        char sql[60];
+        (void)snprintf(sql, sizeof sql, "KILL %s", row[0]);
+        (void)mysql_query(handle, sql); /* some end by themselves meanwhile */
+    }
+    mysql_free_result(result);
+    mysql_close(handle);
+}
+
 static int first_number(void *context, int count, char **values, char **names)
 {
     (void)names;

@@ -40,6 +40,7 @@ int kit_teardown(void **state);
 /* Raw access beside the port: what another program would see. */
 int64_t kit_number(const char *sql);
 void kit_sql(const char *sql);
+void kit_kill_connections(void); /* MySQL: all of this database, as the server may */
 
 /* ---- short forms ----------------------------------------------------------------------------------------------------
  */

@@ -316,13 +316,7 @@ static void test_idle_connections_that_the_server_ended(void **state)
     struct store *store = *state;
     for (int i = 0; i < 3; i++) {
         (void)kit_boot(store, "n1");
-        int64_t id;
-        while ((id = kit_number("SELECT id FROM information_schema.processlist WHERE db = DATABASE() AND id <> "
-                                "CONNECTION_ID() LIMIT 1"))) {
-            char sql[40];
-            (void)snprintf(sql, sizeof sql, "KILL %lld", (long long)id);
-            kit_sql(sql);
-        }
+        kit_kill_connections();
         (void)kit_now(store);
     }
     assert_int_equal(kit_number("SELECT COUNT(*) FROM boot"), 3);
