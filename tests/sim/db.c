@@ -92,6 +92,7 @@ void db_release(struct db *db)
     vec_release(&db->skips);
     vec_release(&db->requests);
     vec_release(&db->states);
+    vec_release(&db->leases);
 }
 
 /* Copy of rows into an answer's arena. */
@@ -264,20 +265,32 @@ static enum status op_boots(struct db *db, struct store_op *op)
     return STATUS_OK;
 }
 
+static struct db_lease *find_lease(struct db *db, const char *name)
+{
+    for (size_t i = 0; i < db->leases.count; i++)
+        if (!strcmp(db->leases.items[i].name, name))
+            return &db->leases.items[i];
+    struct db_lease *lease = vec_push(&db->leases);
+    (void)snprintf(lease->name, sizeof lease->name, "%s", name);
+    return lease;
+}
+
 static enum status op_lease(struct db *db, struct store_op *op)
 {
-    struct store_lease *lease = &op->lease;
-    if (lease->release) {
-        if (db->lease_boot == lease->boot)
-            db->lease_boot = 0;
+    struct store_lease *wish = &op->lease;
+    struct db_lease *lease = find_lease(db, wish->name);
+    wish->held = false;
+    if (wish->release) {
+        if (lease->boot == wish->boot)
+            lease->boot = 0;
         return STATUS_OK;
     }
-    if (fenced(db, lease->boot))
+    if (fenced(db, wish->boot))
         return STATUS_FENCED;
-    if (!db->lease_boot || db->lease_boot == lease->boot || db->lease_until < db->now) {
-        db->lease_boot = lease->boot;
-        db->lease_until = db->now + lease->ttl;
-        lease->held = true;
+    if (!lease->boot || lease->boot == wish->boot || lease->until < db->now) {
+        lease->boot = wish->boot;
+        lease->until = db->now + wish->ttl;
+        wish->held = true;
     }
     return STATUS_OK;
 }

@@ -59,6 +59,11 @@ struct db_state {
     char *trigger, *error;
 };
 
+struct db_lease {
+    char name[40];
+    int64_t boot, until; /* boot 0: free */
+};
+
 struct db {
     int64_t now; /* the store's clock, kept by the world */
     int64_t first_boot;
@@ -73,8 +78,7 @@ struct db {
     VEC(struct db_skip) skips;
     VEC(struct db_request) requests;
     VEC(struct db_state) states;
-    char lease_holder[32];
-    int64_t lease_boot, lease_until;
+    VEC(struct db_lease) leases;
     int64_t next_id;
 };
 

@@ -63,6 +63,9 @@ static void execute(struct world *world, struct pending *pending)
     struct store_op *op = pending->op;
     pending->executed = true;
     (void)db_execute(&world->db, op);
+    if (op->kind == STORE_RUNS_ADOPT && !op->status)
+        world_trace(world, "  boot %lld adopts %zu runs of boot %lld", (long long)op->runs_adopt.boot,
+                    op->runs_adopt.run_count, (long long)op->runs_adopt.from_boot);
     for (size_t i = 0; op->kind == STORE_SLOTS_TAKE && !op->status && i < op->slots_take.count; i++)
         if (op->slots_take.takes[i].slot < SIM_JOBS)
             world_trace(world, "  boot %lld takes slot %d from boot %lld: %s", (long long)op->slots_take.boot,
