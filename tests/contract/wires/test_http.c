@@ -348,6 +348,22 @@ static void handlers_release(void)
     pthread_mutex_unlock(&site.lock);
 }
 
+/* Until nobody listens any more. */
+static void stop_await(int port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    (void)inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+    for (int i = 0; i < 1000; i++) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        int refused = connect(fd, (const struct sockaddr *)&address, sizeof address);
+        (void)close(fd);
+        if (refused)
+            break;
+        nap(10);
+    }
+    nap(200); /* the flag follows at once */
+}
+
 static void *stop_run(void *context)
 {
     http_server_stop(context);
@@ -368,8 +384,9 @@ static void test_stop(void **state)
     assert_true(put(half, "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf"));
     handlers_await(THREADS);
     nap(50);
+    int port = http_server_port(site.server);
     pthread_create(&thread, NULL, stop_run, site.server);
-    nap(100);
+    stop_await(port);
     (void)put(idle, "GET /late HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_non_null(strstr(take(idle, false), "HTTP/1.1 503"));
     handlers_release();
