@@ -67,7 +67,8 @@ struct db_target { /* where to connect; owned by the store */
     unsigned port;
     int64_t max_size;
     unsigned idle_seconds;      /* MySQL wait_timeout and net_read_timeout; 0 = server's */
-    unsigned lock_wait_seconds; /* innodb_lock_wait_timeout; 0 = 3 */
+    unsigned lock_wait_seconds; /* innodb_lock_wait_timeout */
+    unsigned answer_seconds;    /* MySQL: how long one statement may take before the server counts as gone */
 };
 
 /* Test hooks: called before each statement of a transaction. */

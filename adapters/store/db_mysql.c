@@ -12,8 +12,6 @@
 #include "core/base/mem.h"
 
 #define CONNECT_SECONDS 5U
-#define ANSWER_SECONDS 60U /* of one statement: counting a million rows fits, a dead server is noticed */
-#define LOCK_SECONDS 3U
 
 /* Server errors; numbers are the same in both families. */
 #define ER_BAD_DB 1049
@@ -139,7 +137,7 @@ static enum status set_up(struct db *db, const struct db_target *target)
     for (size_t i = 0; i < sizeof settings / sizeof *settings && status == STATUS_OK; i++)
         status = script(db, settings[i]);
     (void)snprintf(text, sizeof text, "SET SESSION innodb_lock_wait_timeout = %u, SESSION lock_wait_timeout = 30",
-                   target->lock_wait_seconds ? target->lock_wait_seconds : LOCK_SECONDS);
+                   target->lock_wait_seconds);
     if (status == STATUS_OK)
         status = script(db, text);
     (void)snprintf(text, sizeof text, "SET SESSION wait_timeout = %u, SESSION net_read_timeout = %u",
@@ -173,10 +171,11 @@ static enum status open_db(const struct db_target *target, struct db **ret, stru
         free(m);
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     }
-    unsigned connect = CONNECT_SECONDS, answer = ANSWER_SECONDS;
+    unsigned connect = CONNECT_SECONDS, answer = target->answer_seconds, no = 0;
     (void)mysql_options(m->handle, MYSQL_OPT_CONNECT_TIMEOUT, &connect);
     (void)mysql_options(m->handle, MYSQL_OPT_READ_TIMEOUT, &answer);
     (void)mysql_options(m->handle, MYSQL_OPT_WRITE_TIMEOUT, &answer);
+    (void)mysql_options(m->handle, MYSQL_OPT_LOCAL_INFILE, &no); /* a server must not ask for our files */
     (void)mysql_options(m->handle, MYSQL_SET_CHARSET_NAME, "utf8mb4");
     set_tls(m->handle, target);
     enum status status = STATUS_OK;

@@ -13,7 +13,7 @@
 
 #define BUSY_MAX_MS 5000 /* another process may hold the file that long */
 #define PAGE_SIZE 4096
-#define CACHE_KIB 8192
+#define CACHE_KIB 4096 /* a connection; the system caches the file anyway */
 
 struct sqlite_db {
     struct db db;

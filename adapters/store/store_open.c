@@ -72,7 +72,7 @@ static enum status parse_mysql(const char *rest, struct db_target *t, struct err
 
 static enum status parse_url(const struct store_options *o, struct sql_store *store, struct error *err)
 {
-    struct db_target *t = &store->target;
+    struct db_target *t = &store->targets[0];
     if (!o->url)
         return bad_url(err, "it is not set");
     if (strncmp(o->url, "sqlite:", 7) == 0) {
@@ -97,12 +97,27 @@ static enum status parse_url(const struct store_options *o, struct sql_store *st
 static enum status prepare_schema(struct sql_store *store, struct error *err)
 {
     struct db *db = NULL;
-    enum status status = db_open(store->driver, &store->target, NULL, &db, err);
+    enum status status = db_open(store->driver, &store->targets[LANE_READER], NULL, &db, err);
     if (status != STATUS_OK)
         return status;
     status = migrate(db, store->driver == &db_sqlite ? migrations_sqlite : migrations_mysql, err);
     db_close(db);
     return status;
+}
+
+/* Seconds. A batch holds others up, so it gives up soon; a take-over asks often (store_run.c); a reader may count a
+ * million rows. */
+static void set_patience(struct sql_store *store)
+{
+    static const struct {
+        unsigned lock, answer;
+    } patience[LANES] = {[LANE_WRITER] = {3, 10}, [LANE_TAKEOVER] = {1, 10}, [LANE_READER] = {3, 60}};
+    struct db_target first = store->targets[0];
+    for (size_t i = 0; i < LANES; i++) {
+        store->targets[i] = first;
+        store->targets[i].lock_wait_seconds = patience[i].lock;
+        store->targets[i].answer_seconds = patience[i].answer;
+    }
 }
 
 enum status store_open(const struct store_options *options, struct store **ret, struct error *err)
@@ -113,8 +128,7 @@ enum status store_open(const struct store_options *options, struct store **ret, 
     store->post = options->post;
     store->context = options->context;
     enum status status = parse_url(options, store, err);
-    store->takeover = store->target;
-    store->takeover.lock_wait_seconds = 1;
+    set_patience(store);
     if (status == STATUS_OK)
         status = prepare_schema(store, err);
     bool started = status == STATUS_OK;
@@ -131,7 +145,7 @@ enum status store_open(const struct store_options *options, struct store **ret, 
         store_sql_close(&store->store);
         return status;
     }
-    struct db_target *t = &store->target;
+    struct db_target *t = &store->targets[0];
     char *texts[] = {t->path, t->host, t->user, t->password, t->database, t->tls_ca};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);

@@ -81,8 +81,7 @@ static enum status connect(struct sql_store *store, enum lane lane, struct db **
     if (*conn && !(*conn)->broken)
         return STATUS_OK;
     drop(conn);
-    const struct db_target *target = lane == LANE_TAKEOVER ? &store->takeover : &store->target;
-    enum status status = db_open(store->driver, target, &store->hooks, conn, err);
+    enum status status = db_open(store->driver, &store->targets[lane], &store->hooks, conn, err);
     if (status == STATUS_DENIED || status == STATUS_INVALID)
         status = STATUS_UNAVAILABLE; /* it was fine when the store was opened: others' doing, and it may pass */
     return status;
@@ -142,7 +141,8 @@ static bool once_more(struct db **conn, struct store_op *op, int tries, bool was
     bool takeover = store_lane(op->kind) == LANE_TAKEOVER;
     switch (class) {
     case DB_AGAIN:
-        if (takeover ? ticks() - since > TAKEOVER_PATIENCE : tries >= AGAIN_MAX)
+        /* Housekeeping comes again by itself; waiting for a table to come free would hold up those behind it. */
+        if (takeover ? ticks() - since > TAKEOVER_PATIENCE : tries >= (op->kind == STORE_RETENTION ? 1 : AGAIN_MAX))
             return false;
         rest(tries < 6 ? (int64_t)1 << tries : 64);
         return true;

@@ -25,7 +25,7 @@ struct lane_state {
 struct sql_store {
     struct store store;
     const struct db_driver *driver;
-    struct db_target target, takeover; /* takeover: the same, with short waits for locks */
+    struct db_target targets[LANES]; /* one place; they differ in patience. Texts are the first one's */
     span session_timeout;
     void (*post)(void *context);
     void *context;

@@ -224,6 +224,6 @@ void store_sql_close(struct store *face)
     }
     (void)pthread_mutex_destroy(&store->mutex);
     (void)pthread_mutex_destroy(&store->writing);
-    target_free(&store->target);
+    target_free(&store->targets[0]);
     free(store);
 }
