@@ -285,6 +285,10 @@ struct scheduler *world_start(struct world *w, int index, bool sole_owner)
                                         .role = "scheduler",
                                         .seed = 7 + (uint64_t)w->boots.count,
                                         .sole_owner = sole_owner};
+    const char *mutation = getenv("WORLD_BREAK"); /* by hand: do the tests see it? */
+    options.break_fence = mutation && strcmp(mutation, "fence") == 0;
+    options.break_skip = mutation && strcmp(mutation, "skip") == 0;
+    options.break_double = mutation && strcmp(mutation, "double") == 0;
     struct scheduler_ports ports = {.store = &node->store,
                                     .coordination = &node->coordination,
                                     .dispatch = &node->dispatch,
