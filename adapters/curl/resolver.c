@@ -212,6 +212,8 @@ static void on_looked_up(void *context)
     if (resolver) {
         resolver->threads--;
         HASH_FIND_STR(resolver->names, lookup->host, name);
+    }
+    if (name) { /* always, but when memory was out while it was added; its calls then end by their time */
         name->asking = false;
         if (lookup->code == 0) {
             free(name->addresses);
@@ -221,8 +223,9 @@ static void on_looked_up(void *context)
         (void)snprintf(error, sizeof error, "the host name \"%.200s\" does not resolve: %s", lookup->host,
                        gai_strerror(lookup->code));
         name_answer(name, lookup->code ? error : NULL);
-        queue_advance(resolver);
     }
+    if (resolver)
+        queue_advance(resolver);
     free(lookup);
 }
 
