@@ -62,7 +62,7 @@ struct delivery {
 
 struct node {
     struct world *world;
-    char name[16];
+    char name[32];
     struct life *life; /* NULL = down */
     bool paused;
     int64_t clock_offset;
