@@ -89,7 +89,8 @@ bool client_open(const struct args *args, struct client *ret, enum exit_code *re
         (void)snprintf(ret->url, sizeof ret->url, "http://127.0.0.1:8420");
     if (!*ret->token) {
         *ret_code =
-            complain(EXIT_CONFIG, "no API token: give --token, set CARILLON_TOKEN, or run `carillon login URL`");
+            complain(EXIT_CONFIG,
+                     "no API token: run `carillon login URL < DATA/admin.token`, set CARILLON_TOKEN, or give --token");
         return false;
     }
     for (size_t length = strlen(ret->url); length && ret->url[length - 1] == '/'; length--)
@@ -108,7 +109,22 @@ static size_t collect(char *bytes, size_t size, size_t count, void *to)
     return text->failed ? 0 : size * count;
 }
 
-static void complain_api(const struct answer_body *answer)
+/* "documents[3].spec.graph" of a set becomes "shop/jobs.yaml:12: spec.graph". */
+static void print_detail(const struct client *client, const cJSON *detail)
+{
+    const char *path = text_of(detail, "path"), *origin = NULL;
+    if (client->origin && !strncmp(path, "documents[", 10)) {
+        char *end;
+        unsigned long index = strtoul(path + 10, &end, 10);
+        origin = client->origin(client->origin_context, index);
+        if (origin)
+            path = end + strspn(end, "].");
+    }
+    (void)fprintf(stderr, "  %s%s%s%s%s\n", origin ? origin : "", origin ? ": " : "", path, *path ? ": " : "",
+                  text_of(detail, "message"));
+}
+
+static void complain_api(const struct client *client, const struct answer_body *answer)
 {
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(answer->json, "error");
     if (!error) {
@@ -117,11 +133,8 @@ static void complain_api(const struct answer_body *answer)
     }
     (void)complain(EXIT_FAILED, "%s (%s)", text_of(error, "message"), text_of(error, "code"));
     const cJSON *detail;
-    cJSON_ArrayForEach(detail, cJSON_GetObjectItemCaseSensitive(error, "details")) {
-        const char *document = text_of(detail, "document"), *path = text_of(detail, "path");
-        (void)fprintf(stderr, "  %s%s%s%s%s\n", document, *document ? " " : "", path, *path ? ": " : "",
-                      text_of(detail, "message"));
-    }
+    cJSON_ArrayForEach(detail, cJSON_GetObjectItemCaseSensitive(error, "details"))
+        print_detail(client, detail);
 }
 
 void client_call(struct client *client, const char *method, const char *path, const char *body, bool quiet,
@@ -165,7 +178,7 @@ void client_call(struct client *client, const char *method, const char *path, co
     ret->json = cJSON_ParseWithLength(str_text(&ret->text), ret->text.length);
     ret->code = exit_code_of_http(ret->status);
     if (ret->code && !quiet)
-        complain_api(ret);
+        complain_api(client, ret);
 }
 
 void answer_release(struct answer_body *answer)

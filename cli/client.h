@@ -11,6 +11,9 @@
 struct client {
     char url[512], token[256], project[160];
     bool json; /* --json */
+    /* Of a set of documents: file and line of the index-th, put before its faults; NULL = none. */
+    const char *(*origin)(const void *context, size_t index);
+    const void *origin_context;
 };
 
 /* From flags, environment, context file, in this order. False: complained, *ret_code is set. */

@@ -200,7 +200,7 @@ static enum exit_code load_arguments(const struct args *args, struct settings *s
             return complain(EXIT_CONFIG, "--set wants KEY=VALUE, not \"%.60s\"", pair);
         (void)snprintf(key, sizeof key, "%.*s", (int)(equals - pair), pair);
         if (settings_set(settings, key, equals + 1, &err))
-            return complain(EXIT_CONFIG, "--set %s: %s", key, err.text);
+            return complain(EXIT_CONFIG, "--set: %s", err.text);
         if (holds_password(key, strlen(key), equals + 1)) {
             (void)complain(EXIT_OK,
                            "warning: a password on the command line can be read by others; use store.password_file or "

@@ -1,5 +1,29 @@
 #include "cli/exit_codes.h"
 
+#include <stddef.h>
+
+const struct exit_meaning exit_meanings[] = {
+    {EXIT_OK, "ok", "as asked; with `run --wait`: the run succeeded"},
+    {EXIT_FAILED, "failed",
+     "the message says what: a token that is refused, a server's fault; `run --wait`: the run failed or was lost; "
+     "`diff`: something would change"},
+    {EXIT_BAD_INPUT, "bad input", "arguments, files or documents that are wrong; nothing was written"},
+    {EXIT_NOT_FOUND, "not found", "no such project, job, trigger, run or application, or a task that nobody offers"},
+    {EXIT_CONFLICT, "conflict", "it runs already, is in use, or was changed by somebody else"},
+    {EXIT_UNREACHABLE, "unreachable",
+     "no answer from the server, or its store or schedulers are away; try again later"},
+    {EXIT_TIMED_OUT, "timed out", "`run --wait`: still going after ten minutes"},
+    {EXIT_CANCELED, "canceled", "`run --wait`: somebody canceled the run"},
+    {EXIT_IN_USE, "in use", "the data folder or the address is taken by another process"},
+    {EXIT_CONFIG, "configuration", "a setting is wrong, or there is no token"},
+    {EXIT_OK, NULL, NULL},
+};
+
+enum exit_code exit_code_worse(enum exit_code have, enum exit_code next)
+{
+    return have ? have : next;
+}
+
 enum exit_code exit_code_of_http(int status)
 {
     if (status >= 200 && status < 300)

@@ -17,6 +17,15 @@ enum exit_code {
     EXIT_CONFIG = 78,
 };
 
+/* The whole list, for help and the reference page; ended by a NULL name. */
+struct exit_meaning {
+    enum exit_code code;
+    const char *name, *when;
+};
+extern const struct exit_meaning exit_meanings[];
+
+/* The graver of two, for what has several outcomes: the first that is not EXIT_OK stays. */
+enum exit_code exit_code_worse(enum exit_code have, enum exit_code next);
 /* Of an HTTP answer of the API. */
 enum exit_code exit_code_of_http(int status);
 /* Of what a server could not start with. */

@@ -5,6 +5,8 @@
 
 #include "cli/verb.h"
 
+#define NO_SUCH_VERB "there is no verb \"%.40s\"; `carillon --help` lists them"
+
 const struct verb *const verbs[] = {
     /* servers */
     &verb_standalone, &verb_scheduler, &verb_orchestrator, &verb_admin, &verb_config,
@@ -69,9 +71,53 @@ static void print_help(FILE *to)
         (void)fprintf(to, "  %-13s %s\n", (*verb)->name, (*verb)->summary);
     (void)fputs(
         "\nFirst steps: `carillon standalone` in one terminal, `carillon apply -f examples/shop` in another, then the URL it printed.\n"
-        "Exit codes: 0 ok, 1 failed, 2 bad input, 3 not found, 4 conflict, 5 unreachable, 6 timed out, 7 canceled, 73 in use, "
-        "78 configuration\n",
+        "Exit codes:",
         to);
+    for (const struct exit_meaning *exit = exit_meanings; exit->name; exit++)
+        (void)fprintf(to, " %d %s%s", (int)exit->code, exit->name, exit[1].name ? "," : "\n");
+}
+
+/* ---- the reference page: the same tables ---- */
+
+/* "|" would end a cell. */
+static void print_cell(const char *text)
+{
+    for (; *text; text++)
+        (void)printf(*text == '|' ? "\\%c" : "%c", *text);
+}
+
+static void print_markdown_flags(const struct flag *flags)
+{
+    if (!flags->name)
+        return;
+    (void)printf("\n| option | |\n|---|---|\n");
+    for (; flags->name; flags++) {
+        (void)printf("| `%s%s%s%s%s` | ", flags->brief ? flags->brief : "", flags->brief ? "`, `" : "", flags->name,
+                     flags->value ? " " : "", flags->value ? flags->value : "");
+        print_cell(flags->help);
+        (void)printf(" |\n");
+    }
+}
+
+static void print_markdown(void)
+{
+    (void)printf(
+        "# Command line\n\nPrinted by `carillon help --markdown`; a test compares. `carillon VERB --help` tells "
+        "the same. Options come after the\nverb, in any order; `--` ends them.\n\n## Exit codes\n\n"
+        "| code | | when |\n|---|---|---|\n");
+    for (const struct exit_meaning *exit = exit_meanings; exit->name; exit++)
+        (void)printf("| %d | %s | %s |\n", (int)exit->code, exit->name, exit->when);
+    (void)printf("\n## Options of all verbs that talk to a server\n\nThese verbs are marked with *.\n");
+    print_markdown_flags(client_flags);
+    (void)printf("\n## Verbs\n");
+    for (const struct verb *const *at = verbs; *at; at++) {
+        const struct verb *verb = *at;
+        (void)printf("\n### %s%s\n\n`carillon %s%s%s`: %s.\n", verb->name, verb->client ? " *" : "", verb->name,
+                     *verb->words ? " " : "", verb->words, verb->summary);
+        print_markdown_flags(verb->flags);
+        if (verb->teach)
+            (void)printf("\n```\n%s\n```\n", verb->teach);
+    }
 }
 
 static const struct verb *find_verb(const char *name)
@@ -82,6 +128,23 @@ static const struct verb *find_verb(const char *name)
     return NULL;
 }
 
+/* `carillon help`, `carillon help VERB`, `carillon help --markdown`. */
+static enum exit_code help(const char *about)
+{
+    if (!about || about[0] == '-') {
+        if (about && !strcmp(about, "--markdown"))
+            print_markdown();
+        else
+            print_help(stdout);
+        return EXIT_OK;
+    }
+    const struct verb *verb = find_verb(about);
+    if (!verb)
+        return complain(EXIT_BAD_INPUT, NO_SUCH_VERB, about);
+    print_verb_help(verb);
+    return EXIT_OK;
+}
+
 int main(int argc, char **argv)
 {
     struct args args;
@@ -90,13 +153,13 @@ int main(int argc, char **argv)
         print_help(stderr);
         return (int)EXIT_BAD_INPUT;
     }
-    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-        print_help(stdout);
-        return EXIT_OK;
-    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+        return (int)help(argc > 2 ? argv[2] : NULL);
+    if (argv[1][0] == '-' && strcmp(argv[1], "--version") != 0)
+        return (int)complain(EXIT_BAD_INPUT, "the verb comes first, options after it: carillon VERB %.40s …", argv[1]);
     const struct verb *verb = find_verb(!strcmp(argv[1], "--version") ? "version" : argv[1]);
     if (!verb)
-        return (int)complain(EXIT_BAD_INPUT, "there is no verb \"%.40s\"; `carillon --help` lists them", argv[1]);
+        return (int)complain(EXIT_BAD_INPUT, NO_SUCH_VERB, argv[1]);
     const struct flag *const tables[] = {verb->flags, help_flags, verb->client ? client_flags : NULL, NULL};
     if (args_parse(tables, argc - 2, argv + 2, &args, &err))
         return (int)complain(EXIT_BAD_INPUT, "%s: %s", verb->name, err.text);
@@ -105,7 +168,7 @@ int main(int argc, char **argv)
         return EXIT_OK;
     }
     if (args.word_count < verb->min_words || args.word_count > verb->max_words)
-        return (int)complain(EXIT_BAD_INPUT, "usage: carillon %s %s; `carillon %s --help` tells more", verb->name,
-                             verb->words, verb->name);
+        return (int)complain(EXIT_BAD_INPUT, "usage: carillon %s%s%s; `carillon %s --help` tells more", verb->name,
+                             *verb->words ? " " : "", verb->words, verb->name);
     return (int)verb->run(&args);
 }

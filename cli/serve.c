@@ -148,17 +148,20 @@ static const struct flag admin_flags[] = {
     {0},
 };
 
-static enum exit_code create_token(const struct args *args, struct process *process)
+static bool role_known(const char *role)
 {
     static const char *const roles[] = {"viewer", "operator", "developer", "admin"};
-    const char *role = args_get(args, "--role") ? args_get(args, "--role") : "viewer";
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (!strcmp(role, roles[i]))
+            return true;
+    (void)complain(EXIT_BAD_INPUT, "--role is viewer, operator, developer or admin, not \"%.40s\"", role);
+    return false;
+}
+
+static enum exit_code create_token(const struct args *args, const char *role, struct process *process)
+{
     const char *name = args_get(args, "--name") ? args_get(args, "--name") : role;
     char token[TOKEN_TEXT_SIZE];
-    bool known = false;
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
-        known = known || !strcmp(role, roles[i]);
-    if (!known)
-        return complain(EXIT_BAD_INPUT, "--role is viewer, operator, developer or admin, not \"%.40s\"", role);
     enum exit_code code = admin_token_create(process->store, role, name, args_get(args, "--project"), token);
     if (!code)
         (void)printf("%s\n", token);
@@ -168,13 +171,14 @@ static enum exit_code create_token(const struct args *args, struct process *proc
 
 static enum exit_code admin(const struct args *args)
 {
+    const char *role = args_get(args, "--role") ? args_get(args, "--role") : "viewer";
+    if (strcmp(args->words[0], "create-token"))
+        return complain(EXIT_BAD_INPUT, "`carillon admin` knows create-token, not \"%.40s\"", args->words[0]);
+    if (!role_known(role))
+        return EXIT_BAD_INPUT;
     struct process *process = calloc(1, sizeof *process);
     if (!process)
         return complain(EXIT_FAILED, "out of memory");
-    if (strcmp(args->words[0], "create-token")) {
-        free(process);
-        return complain(EXIT_BAD_INPUT, "`carillon admin` knows create-token, not \"%.40s\"", args->words[0]);
-    }
     enum exit_code code = config_load(args, &process->settings);
     if (!code && !*process->settings.data_dir)
         config_default_data(process->settings.data_dir, sizeof process->settings.data_dir);
@@ -183,7 +187,7 @@ static enum exit_code admin(const struct args *args)
         code = process_store(process);
     }
     if (!code)
-        code = create_token(args, process);
+        code = create_token(args, role, process);
     if (process->store)
         process->store->ops->close(process->store);
     free(process);

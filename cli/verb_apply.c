@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adapters/zones/zones.h"
+#include "core/base/jsonscan.h"
 #include "core/logic/run/graph.h"
+#include "core/logic/time/cron.h"
 #include "core/model/document.h"
 
 #include "cli/client.h"
@@ -18,6 +21,8 @@ static const struct flag apply_flags[] = {
 static const struct flag file_flags[] = {
     {"--file", "-f", "PATH", "file or folder with YAML or JSON documents, \"-\" = standard input; may be repeated"},
     {0}};
+
+#define GIVE_FILES "give -f FILE or -f FOLDER (\"-\" = standard input)"
 
 static void read_all(const struct args *args, struct file_documents *ret)
 {
@@ -39,6 +44,13 @@ static char *apply_body(const struct file_documents *documents, bool dry_run)
     }
     str_add(&body, "]}");
     return str_take(&body);
+}
+
+/* For struct client: where a document of the set stands. */
+static const char *origin_of(const void *context, size_t index)
+{
+    const struct file_documents *documents = context;
+    return index < documents->list.count ? documents->list.items[index].origin : NULL;
 }
 
 static const char *outcome_of(const cJSON *result)
@@ -84,9 +96,10 @@ static enum exit_code apply(const struct args *args)
     if (!client_open(args, &client, &code))
         return code;
     read_all(args, &documents);
+    client.origin = origin_of, client.origin_context = &documents;
     if (documents.faults || !documents.list.count) {
         code = documents.faults ? complain(EXIT_BAD_INPUT, "nothing was written")
-                                : complain(EXIT_BAD_INPUT, "no documents: give -f FILE or -f FOLDER");
+                                : complain(EXIT_BAD_INPUT, "no documents: " GIVE_FILES);
     } else {
         struct answer_body answer;
         char *body = apply_body(&documents, dry_run);
@@ -97,8 +110,6 @@ static enum exit_code apply(const struct args *args)
                 print_raw(&answer);
             else if (!code)
                 print_applied(&documents, cJSON_GetObjectItemCaseSensitive(answer.json, "items"), dry_run);
-            else if (code == EXIT_BAD_INPUT)
-                (void)complain(code, "nothing was written; documents are numbered from 0 in the order of the files");
             answer_release(&answer);
         } else {
             code = complain(EXIT_BAD_INPUT, "the documents are too big for one apply; split them");
@@ -133,26 +144,92 @@ static size_t print_faults(const char *origin, const struct faults *faults)
     return faults->errors;
 }
 
+/* What apply takes may lack apiVersion, and carry the status of an earlier answer. */
+static char *as_apply_reads(const char *json)
+{
+    struct slice document = slice_of(json, strlen(json));
+    struct str text;
+    if (json_type_of(document) != JSON_OBJECT)
+        return mem_copy_text(json);
+    str_init(&text, 2 * LIMIT_DOCUMENT);
+    str_add(&text, json_member(document, "apiVersion").length ? "{" : "{\"apiVersion\":\"carillon/v1\",");
+    struct json_walk walk = json_walk_begin(document);
+    bool first = true;
+    while (json_walk_next(&walk)) {
+        if (json_string_equals(walk.key, "status"))
+            continue;
+        str_addf(&text, "%s%.*s:", first ? "" : ",", (int)walk.key.length, walk.key.bytes);
+        str_add_bytes(&text, walk.value.bytes, walk.value.length);
+        first = false;
+    }
+    str_add(&text, "}");
+    return str_take(&text);
+}
+
+static void check_zone(struct zones *zones, const char *zone, const char *path, struct faults *faults)
+{
+    if (zone && !zones->get(zones, zone))
+        faults_add(faults, path, "there is no time zone \"%.60s\"; use an IANA name such as Europe/Berlin", zone);
+}
+
+static void check_trigger(struct zones *zones, const struct trigger_spec *trigger, size_t index, struct faults *faults)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "spec.triggers[%zu].timezone", index);
+    check_zone(zones, trigger->timezone, path, faults);
+    if (trigger->kind != TRIGGER_CRON)
+        return;
+    struct cron *cron = NULL;
+    struct faults warnings;
+    struct error err;
+    faults_init(&warnings);
+    (void)snprintf(path, sizeof path, "spec.triggers[%zu].cron", index);
+    if (cron_parse(trigger->cron, trigger->dialect, NULL, &cron, &warnings, &err))
+        faults_add(faults, path, "%s", err.text);
+    for (size_t i = 0; i < warnings.count; i++)
+        faults_warn(faults, path, "%s", warnings.items[i].text);
+    cron_free(cron);
+    faults_release(&warnings);
+}
+
+static void check_document(struct zones *zones, const struct document *document, struct faults *faults)
+{
+    if (document->kind == DOCUMENT_PROJECT)
+        check_zone(zones, document->project.timezone, "spec.timezone", faults);
+    if (document->kind != DOCUMENT_JOB)
+        return;
+    graph_check(&document->job, faults);
+    for (size_t i = 0; i < document->job.trigger_count; i++)
+        check_trigger(zones, &document->job.triggers[i], i, faults);
+}
+
 static enum exit_code lint(const struct args *args)
 {
     struct file_documents documents = {0};
     read_all(args, &documents);
-    size_t errors = documents.faults;
-    for (size_t i = 0; i < documents.list.count; i++) {
+    size_t errors = documents.faults, count = documents.list.count;
+    struct zones *zones = zones_create(NULL);
+    for (size_t i = 0; i < count; i++) {
         const struct file_document *file = &documents.list.items[i];
         struct faults faults;
         faults_init(&faults);
-        struct document *document = document_parse(file->json, strlen(file->json), DOCUMENT_KINDS, &faults);
-        if (document && document->kind == DOCUMENT_JOB)
-            graph_check(&document->job, &faults);
+        char *json = as_apply_reads(file->json);
+        struct document *document = json ? document_parse(json, strlen(json), DOCUMENT_KINDS, &faults) : NULL;
+        if (!json)
+            faults_add(&faults, "", "is larger than %zu bytes; split it", LIMIT_DOCUMENT);
+        if (document)
+            check_document(zones, document, &faults);
         errors += print_faults(file->origin, &faults);
         document_free(document);
         faults_release(&faults);
+        free(json);
     }
-    size_t count = documents.list.count;
+    zones_free(zones);
     files_release(&documents);
     if (errors)
         return EXIT_BAD_INPUT;
+    if (!count)
+        return complain(EXIT_BAD_INPUT, "no documents: " GIVE_FILES);
     (void)printf("%zu document%s, no fault\n", count, count == 1 ? "" : "s");
     return EXIT_OK;
 }
@@ -161,7 +238,7 @@ const struct verb verb_lint = {
     "lint",
     "[PATH…]",
     "check definition files without a server",
-    "  carillon lint -f examples/shop\n\nZones, cron, known tasks and calendars are checked by `apply --dry-run`.",
+    "  carillon lint -f examples/shop\n\nWhether projects, tasks and calendars are known is checked by `apply --dry-run`.",
     file_flags,
     false,
     0,
@@ -179,10 +256,11 @@ static enum exit_code diff(const struct args *args)
     if (!client_open(args, &client, &code))
         return code;
     read_all(args, &documents);
+    client.origin = origin_of, client.origin_context = &documents;
     char *body = documents.faults || !documents.list.count ? NULL : apply_body(&documents, true);
     if (!body) {
         files_release(&documents);
-        return complain(EXIT_BAD_INPUT, "nothing to compare: give -f FILE or -f FOLDER");
+        return documents.faults ? EXIT_BAD_INPUT : complain(EXIT_BAD_INPUT, "nothing to compare: " GIVE_FILES);
     }
     struct answer_body answer;
     client_call(&client, "POST", "/apply", body, false, &answer);

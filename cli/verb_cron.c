@@ -36,18 +36,28 @@ static int choice(const char *text, const char *list)
     return -1;
 }
 
-static enum exit_code print_instants(const instant *next, size_t count, bool json)
+static void print_json(const instant *next, size_t count)
 {
     char text[RFC3339_SIZE];
-    if (json)
-        (void)printf("{\"next\":[");
+    (void)printf("{\"next\":[");
     for (size_t i = 0; i < count; i++)
-        (void)printf(json ? "%s\"%s\"" : "%s%s\n", json && i ? "," : "", rfc3339_format_short(next[i], text));
-    if (json)
-        (void)printf("]}\n");
-    else if (!count)
+        (void)printf("%s\"%s\"", i ? "," : "", rfc3339_format_short(next[i], text));
+    (void)printf("]}\n");
+}
+
+/* UTC, and what the clock on the wall shows then. */
+static void print_lines(const instant *next, size_t count, const struct zone *zone)
+{
+    static const char *const days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    char text[RFC3339_SIZE];
+    for (size_t i = 0; i < count; i++) {
+        struct civil_time t = zone_local(zone, next[i]);
+        (void)printf("%s   %s %04d-%02d-%02d %02d:%02d:%02d %s\n", rfc3339_format_short(next[i], text),
+                     days[civil_weekday(civil_days(t.date))], t.date.year, t.date.month, t.date.day, t.hour, t.minute,
+                     t.second, zone_abbreviation(zone, next[i]));
+    }
+    if (!count)
         (void)printf("never again\n");
-    return EXIT_OK;
 }
 
 struct preview_input {
@@ -107,7 +117,10 @@ static enum exit_code cron(const struct args *args)
         } else {
             for (size_t i = 0; i < warnings.count; i++)
                 (void)fprintf(stderr, "warning: %s\n", warnings.items[i].text);
-            code = print_instants(next, count, args_get(args, "--json") != NULL);
+            if (args_get(args, "--json"))
+                print_json(next, count);
+            else
+                print_lines(next, count, in.zone);
         }
         faults_release(&warnings);
         free(next);

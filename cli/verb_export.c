@@ -62,11 +62,10 @@ static enum exit_code call_definition(const struct args *args, const char *metho
         struct answer_body answer;
         client_call(&client, method, str_text(&path), NULL, false, &answer);
         code = answer.code;
-        if (!code && !strcmp(method, "GET")) {
+        if (!code && !strcmp(method, "GET"))
             print_definition(&answer);
-        } else if (!code) {
+        else if (!code && !client.json) /* the answer to a DELETE is empty */
             (void)printf("deleted %s\n", args->words[0]);
-        }
         answer_release(&answer);
     }
     str_release(&path);

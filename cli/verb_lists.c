@@ -60,7 +60,7 @@ static void cell_text(const cJSON *object, const char *path, struct str *ret)
     }
 }
 
-static void print_list(const struct list *list, const cJSON *items)
+static void print_list(const struct list *list, const cJSON *items, bool filtered)
 {
     const char *headings[TABLE_COLUMNS];
     struct table table;
@@ -78,10 +78,11 @@ static void print_list(const struct list *list, const cJSON *items)
         }
     }
     str_release(&cell);
-    table_print(&table, list->empty);
+    table_print(&table, filtered ? "nothing matches these options" : list->empty);
 }
 
-static void add_query(const struct args *args, struct str *path)
+/* True when an option chooses among the rows. */
+static bool add_query(const struct args *args, struct str *path)
 {
     char separator = '?';
     for (size_t i = 0; i < args->flag_count; i++) {
@@ -94,6 +95,7 @@ static void add_query(const struct args *args, struct str *path)
         url_encode(args->flags[i].value, path);
         separator = '&';
     }
+    return separator == '&';
 }
 
 static enum exit_code show_list(const struct args *args, const struct list *list)
@@ -111,7 +113,7 @@ static enum exit_code show_list(const struct args *args, const struct list *list
         client_path(&path, "/projects/%s", client.project);
         str_add(&path, strstr(list->path, "{project}") + strlen("{project}"));
     }
-    add_query(args, &path);
+    bool filtered = add_query(args, &path);
     client_call(&client, "GET", str_text(&path), NULL, false, &answer);
     code = answer.code;
     if (!code && client.json) {
@@ -119,7 +121,7 @@ static enum exit_code show_list(const struct args *args, const struct list *list
     } else if (!code) {
         const cJSON *items = cJSON_GetObjectItemCaseSensitive(answer.json, "items");
         double total = number_of(answer.json, "total");
-        print_list(list, items);
+        print_list(list, items, filtered);
         if (total > cJSON_GetArraySize(items))
             (void)printf("%d of %.0f; --skip and --limit show the rest\n", cJSON_GetArraySize(items), total);
     }

@@ -65,8 +65,17 @@ static enum exit_code exit_of_state(const char *state)
     return EXIT_FAILED;
 }
 
-/* Prints the items of a batch answer; the worst item decides the exit code. */
-static enum exit_code print_items(const cJSON *json, const char *done)
+static enum exit_code exit_of_error(const cJSON *error)
+{
+    int http = (int)number_of(error, "http");
+    if (http)
+        return exit_code_of_http(http);
+    return strstr(text_of(error, "code"), "NOTFOUND") ? EXIT_NOT_FOUND : EXIT_CONFLICT;
+}
+
+/* Prints the items of a batch answer, unless the answer itself was printed; the first that is not well decides the exit
+ * code. */
+static enum exit_code print_items(const struct client *client, const cJSON *json, const char *done)
 {
     enum exit_code code = EXIT_OK;
     const cJSON *item;
@@ -75,20 +84,23 @@ static enum exit_code print_items(const cJSON *json, const char *done)
                     *error = cJSON_GetObjectItemCaseSensitive(item, "error");
         const char *key = text_of(item, "key"), *state = text_of(result, "state");
         if (cJSON_IsObject(error)) {
-            int http = (int)number_of(error, "http");
-            code = complain(http                                         ? exit_code_of_http(http)
-                            : strstr(text_of(error, "code"), "NOTFOUND") ? EXIT_NOT_FOUND
-                                                                         : EXIT_CONFLICT,
-                            "%s: %s (%s)", key, text_of(error, "message"), text_of(error, "code"));
+            code = exit_code_worse(code, exit_of_error(error));
+            if (!client->json)
+                (void)complain(code, "%s: %s (%s)", key, text_of(error, "message"), text_of(error, "code"));
             continue;
         }
+        if (*state)
+            code = exit_code_worse(code, exit_of_state(state));
+        if (client->json)
+            continue;
         (void)printf("%s %s%s%s%s%s\n", done, key, *text_of(result, "run") ? ", run " : "", text_of(result, "run"),
                      *state ? ": " : "", state);
-        if (*state)
-            code = exit_of_state(state);
         const cJSON *will = cJSON_GetObjectItemCaseSensitive(result, "will_run");
-        if (cJSON_IsNumber(will))
-            (void)printf("  %.0f missed instant(s) will run now\n", will->valuedouble);
+        if (cJSON_IsNumber(will) && will->valuedouble > 0)
+            (void)printf("  %.0f instant%s of the pause will run now\n", will->valuedouble,
+                         will->valuedouble > 1 ? "s" : "");
+        else if (cJSON_IsNumber(will))
+            (void)printf("  nothing of the pause will run now\n");
     }
     return code;
 }
@@ -122,8 +134,8 @@ static enum exit_code call_verb(const struct args *args, const char *path_suffix
         code = answer.code;
         if (client.json && answer.status)
             print_raw(&answer);
-        if (!code && !client.json)
-            code = print_items(answer.json, done);
+        if (!code)
+            code = print_items(&client, answer.json, done);
         answer_release(&answer);
     }
     str_release(&path);
@@ -171,8 +183,8 @@ static enum exit_code pause_or_resume(const struct args *args, const char *verb,
     code = answer.code;
     if (client.json && answer.status)
         print_raw(&answer);
-    else if (!code)
-        code = print_items(answer.json, done);
+    if (!code)
+        code = print_items(&client, answer.json, done);
     answer_release(&answer);
     str_release(&path);
     str_release(&body);
@@ -210,8 +222,8 @@ static enum exit_code cancel(const struct args *args)
     code = answer.code;
     if (client.json && answer.status)
         print_raw(&answer);
-    else if (!code)
-        code = print_items(answer.json, "cancel asked for");
+    if (!code)
+        code = print_items(&client, answer.json, "cancel asked for");
     answer_release(&answer);
     str_release(&path);
     str_release(&body);
