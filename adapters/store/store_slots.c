@@ -154,26 +154,73 @@ enum status sql_decided(struct session *s, struct store_decided *op)
 /* ---- adopting ------------------------------------------------------------------------------------------------------
  */
 
-static enum status adopt_rows(struct session *s, const struct store_runs_adopt *op, struct run_row *runs, size_t count)
+struct run_ids {
+    VEC(int64_t) v;
+};
+
+/* Read without a lock: a locking scan would wait for every open run that a living process has in its hands. */
+static enum status orphans(struct session *s, int64_t boot, size_t limit, struct run_ids *ret)
 {
-    enum status status = STATUS_OK;
-    int64_t *ids = mem_alloc(count * sizeof *ids);
-    for (size_t i = 0; i < count; i++) {
-        ids[i] = runs[i].id;
-        runs[i].boot = op->boot;
-        runs[i].node = op->node;
+    struct query q;
+    vec_clear(&ret->v);
+    query_init(&q, "SELECT id FROM run");
+    query_add(&q, s->db->dialect->use_open_index);
+    query_with(&q, " WHERE open_slot >= 0 AND boot = ?", db_i(boot));
+    query_with(&q, " ORDER BY id LIMIT ?", db_i((int64_t)(limit ? limit : 1)));
+    enum status status = query_open(s, &q);
+    while (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK)
+        vec_add(&ret->v, db_number(q.rows, 0));
+    return query_close(&q, status);
+}
+
+/* Those that are still the dead boot's become mine; another adopter may have been faster. */
+static enum status adopt_piece(struct session *s, const struct store_runs_adopt *op, const int64_t *ids, size_t n)
+{
+    struct query q;
+    query_init(&q, "UPDATE run SET");
+    query_with(&q, " boot = ?,", db_i(op->boot));
+    query_with(&q, " node = ?", db_t(op->node));
+    query_with(&q, " WHERE day = ? AND id", db_i(run_id_day(ids[0])));
+    query_in(&q, ids, n);
+    query_with(&q, " AND boot = ? AND open_slot IS NOT NULL", db_i(op->from_boot));
+    return query_exec(s, &q, NULL);
+}
+
+struct adopted {
+    VEC(struct run_row) rows;
+    VEC(int64_t) ids;
+};
+
+static enum status read_piece(struct session *s, const struct store_runs_adopt *op, const int64_t *ids, size_t n,
+                              struct adopted *ret)
+{
+    struct query q;
+    query_init(&q, "SELECT " RUN_COLUMNS " FROM run WHERE");
+    query_with(&q, " day = ? AND id", db_i(run_id_day(ids[0])));
+    query_in(&q, ids, n);
+    query_with(&q, " AND boot = ? ORDER BY id", db_i(op->boot));
+    enum status status = query_open(s, &q);
+    while (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK) {
+        run_read(s, q.rows, vec_push(&ret->rows));
+        vec_add(&ret->ids, ret->rows.items[ret->rows.count - 1].id);
     }
-    for (size_t at = 0, n; at < count && status == STATUS_OK; at += n) {
-        n = piece_of_day(ids, at, count);
-        struct query q;
-        query_init(&q, "UPDATE run SET");
-        query_with(&q, " boot = ?,", db_i(op->boot));
-        query_with(&q, " node = ?", db_t(op->node));
-        query_with(&q, " WHERE day = ? AND id", db_i(run_id_day(ids[at])));
-        query_in(&q, ids + at, n);
-        status = query_exec(s, &q, NULL);
-    }
-    free(ids);
+    return query_close(&q, status);
+}
+
+static enum status adopt_runs(struct session *s, const struct store_runs_adopt *op, struct adopted *ret)
+{
+    struct run_ids ids = {0};
+    enum status status;
+    do {
+        status = orphans(s, op->from_boot, op->limit, &ids);
+        for (size_t at = 0, n; at < ids.v.count && status == STATUS_OK; at += n) {
+            n = piece_of_day(ids.v.items, at, ids.v.count);
+            status = adopt_piece(s, op, ids.v.items + at, n);
+            if (status == STATUS_OK)
+                status = read_piece(s, op, ids.v.items + at, n, ret);
+        }
+    } while (status == STATUS_OK && ids.v.count && !ret->rows.count);
+    vec_release(&ids.v);
     return status;
 }
 
@@ -189,32 +236,18 @@ enum status sql_runs_adopt(struct session *s, struct store_runs_adopt *op)
         return error_set(s->error, STATUS_CONFLICT, "the former owner of these runs has not been fenced");
     if (status != STATUS_OK && status != STATUS_NOT_FOUND)
         return status;
-    VEC(struct run_row) runs = {0};
-    VEC(int64_t) ids = {0};
-    struct query q;
-    query_init(&q, "SELECT " RUN_COLUMNS " FROM run");
-    query_add(&q, s->db->dialect->use_open_index);
-    query_with(&q, " WHERE open_slot >= 0 AND boot = ?", db_i(op->from_boot));
-    query_with(&q, " ORDER BY id LIMIT ?", db_i((int64_t)(op->limit ? op->limit : 1)));
-    query_add(&q, s->db->dialect->for_update);
-    status = query_open(s, &q);
-    while (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK) {
-        run_read(s, q.rows, vec_push(&runs));
-        vec_add(&ids, runs.items[runs.count - 1].id);
-    }
-    status = query_close(&q, status);
-    if (status == STATUS_OK && runs.count)
-        status = adopt_rows(s, op, runs.items, runs.count);
+    struct adopted adopted = {0};
+    status = adopt_runs(s, op, &adopted);
     if (status == STATUS_OK)
         status = boot_hold(s, op->boot);
     if (status == STATUS_OK)
-        status = steps_of_runs(s, ids.items, ids.count, &op->steps, &op->step_count);
+        status = steps_of_runs(s, adopted.ids.items, adopted.ids.count, &op->steps, &op->step_count);
     if (status == STATUS_OK)
-        status = attempts_of_runs(s, ids.items, ids.count, false, &op->attempts, &op->attempt_count);
-    op->runs = KEEP(s, runs);
-    op->run_count = runs.count;
-    vec_release(&runs);
-    vec_release(&ids);
+        status = attempts_of_runs(s, adopted.ids.items, adopted.ids.count, false, &op->attempts, &op->attempt_count);
+    op->runs = KEEP(s, adopted.rows);
+    op->run_count = adopted.rows.count;
+    vec_release(&adopted.rows);
+    vec_release(&adopted.ids);
     return status;
 }
 

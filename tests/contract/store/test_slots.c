@@ -1,4 +1,6 @@
 /* Slots: epochs, what an owner is told, how far things are decided, adopting runs. */
+#include <pthread.h>
+
 #include "tests/contract/store/kit.h"
 
 static struct slot_take take(struct store *store, int64_t boot, int32_t slot, int64_t generation, int64_t czxid)
@@ -402,6 +404,58 @@ static void test_adopt_in_pages(void **state)
     store_op_release(&own);
 }
 
+/* Two adopters of one dead boot: each run goes to exactly one of them. */
+struct adopter {
+    struct store *store;
+    int64_t boot, from;
+    size_t adopted;
+};
+
+static void *adopt_all(void *context)
+{
+    struct adopter *a = context;
+    for (;;) {
+        OP(op, STORE_RUNS_ADOPT);
+        op.runs_adopt = (struct store_runs_adopt){.boot = a->boot, .from_boot = a->from, .node = "n", .limit = 7};
+        enum status status = store_execute(a->store, &op);
+        size_t n = status == STATUS_OK ? op.runs_adopt.run_count : 1;
+        for (size_t i = 0; status == STATUS_OK && i < n; i++)
+            if (op.runs_adopt.runs[i].boot != a->boot)
+                abort();
+        a->adopted += status == STATUS_OK ? n : 0;
+        store_op_release(&op);
+        if (!n)
+            return NULL;
+    }
+}
+
+static void test_two_adopters(void **state)
+{
+    struct store *store = *state, *second = kit_open();
+    int64_t dead = kit_boot(store, "n0");
+    int32_t slot;
+    int64_t job = kit_job(store, "job", &slot);
+    (void)kit_take(store, dead, slot, 5);
+    instant now = kit_now(store);
+    struct store_fire fires[200];
+    for (size_t i = 0; i < 200; i++)
+        fires[i].run = kit_run(job, slot, dead, "a", instant_add(now, (span)i), i + 1);
+    assert_int_equal(kit_fire(store, dead, fires, 200), STATUS_OK);
+    struct adopter adopters[2] = {{.store = store, .boot = kit_boot(store, "n1"), .from = dead},
+                                  {.store = second, .boot = kit_boot(store, "n2"), .from = dead}};
+    kit_fence(store, adopters[0].boot, dead);
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, adopt_all, &adopters[i]), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(adopters[0].adopted + adopters[1].adopted, 200);
+    char sql[80];
+    (void)snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM run WHERE boot = %lld", (long long)adopters[0].boot);
+    assert_int_equal(kit_number(sql), adopters[0].adopted);
+    kit_close(second);
+}
+
 int main(int argc, char **argv)
 {
     kit_begin(argc, argv);
@@ -412,6 +466,7 @@ int main(int argc, char **argv)
                                        T(test_cursors),
                                        T(test_load_states_and_open_runs),
                                        T(test_deleted_until_activated),
-                                       T(test_adopt_in_pages)};
+                                       T(test_adopt_in_pages),
+                                       T(test_two_adopters)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
