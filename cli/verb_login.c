@@ -64,6 +64,12 @@ static enum exit_code version(const struct args *args)
 
 const struct verb verb_version = {"version", "", "print the version", NULL, no_flags, false, 0, 0, version};
 
+static void print_verb_names(void)
+{
+    for (const struct verb *const *verb = verbs; *verb; verb++)
+        (void)printf("%s ", (*verb)->name);
+}
+
 /* Words and options come from the same tables as --help, so that they cannot differ. */
 static enum exit_code completion(const struct args *args)
 {
@@ -71,11 +77,14 @@ static enum exit_code completion(const struct args *args)
         return complain(EXIT_BAD_INPUT, "completion is written for bash, not \"%.20s\"", args->words[0]);
     (void)printf(
         "# carillon: completion for bash\n_carillon() {\n    local words\n    case \"$COMP_CWORD\" in\n    1) words=\"");
-    for (const struct verb *const *verb = verbs; *verb; verb++)
-        (void)printf("%s ", (*verb)->name);
-    (void)printf("\" ;;\n    *) case \"${COMP_WORDS[1]}\" in\n");
+    print_verb_names();
+    (void)printf("help\" ;;\n    *) case \"${COMP_WORDS[1]}\" in\n        help) words=\"");
+    print_verb_names();
+    (void)printf("\" ;;\n");
     for (const struct verb *const *verb = verbs; *verb; verb++) {
-        (void)printf("        %s) words=\"--help", (*verb)->name);
+        const char *word = (*verb)->words; /* a word in small letters is written as it stands: cron next */
+        size_t length = word[0] >= 'a' && word[0] <= 'z' ? strcspn(word, " ") : 0;
+        (void)printf("        %s) words=\"%.*s --help", (*verb)->name, (int)length, word);
         for (const struct flag *flag = (*verb)->flags; flag->name; flag++)
             (void)printf(" %s", flag->name);
         for (const struct flag *flag = (*verb)->client ? client_flags : no_flags; flag->name; flag++)

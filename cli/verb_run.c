@@ -73,6 +73,19 @@ static enum exit_code exit_of_error(const cJSON *error)
     return strstr(text_of(error, "code"), "NOTFOUND") ? EXIT_NOT_FOUND : EXIT_CONFLICT;
 }
 
+/* Why a run that was waited for did not succeed, and where to look. */
+static void print_reason(const struct client *client, const cJSON *result)
+{
+    const cJSON *detail = cJSON_GetObjectItemCaseSensitive(result, "detail"),
+                *error = cJSON_GetObjectItemCaseSensitive(detail, "error"),
+                *args = cJSON_GetObjectItemCaseSensitive(error, "args");
+    const char *message = *text_of(args, "message") ? text_of(args, "message") : text_of(error, "message");
+    if (*message)
+        (void)printf("  %s%s%s%s\n", *text_of(args, "step") ? "step " : "", text_of(args, "step"),
+                     *text_of(args, "step") ? ": " : "", message);
+    (void)printf("  every call: carillon attempts -p %s %s\n", client->project, text_of(result, "run"));
+}
+
 /* Prints the items of a batch answer, unless the answer itself was printed; the first that is not well decides the exit
  * code. */
 static enum exit_code print_items(const struct client *client, const cJSON *json, const char *done)
@@ -95,6 +108,8 @@ static enum exit_code print_items(const struct client *client, const cJSON *json
             continue;
         (void)printf("%s %s%s%s%s%s\n", done, key, *text_of(result, "run") ? ", run " : "", text_of(result, "run"),
                      *state ? ": " : "", state);
+        if (*state && strcmp(state, "succeeded") != 0)
+            print_reason(client, result);
         const cJSON *will = cJSON_GetObjectItemCaseSensitive(result, "will_run");
         if (cJSON_IsNumber(will) && will->valuedouble > 0)
             (void)printf("  %.0f instant%s of the pause will run now\n", will->valuedouble,
@@ -116,6 +131,7 @@ static enum exit_code call_verb(const struct args *args, const char *path_suffix
         return code;
     if (!full_name_split(&client, args->words[0], &name))
         return EXIT_BAD_INPUT;
+    (void)snprintf(client.project, sizeof client.project, "%s", name.project);
     str_init(&path, 2048);
     str_init(&body, 2 << 20);
     client_path(&path, "/projects/%s", name.project);
