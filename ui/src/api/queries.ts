@@ -52,11 +52,12 @@ export function useJobStatus(project: string, job: string) {
   });
 }
 
-export function useRuns(project: string, filter: RunFilter) {
+/** `live`: someone is watching runs come and go. */
+export function useRuns(project: string, filter: RunFilter, live = false) {
   return useQuery({
     queryKey: ['runs', project, filter],
     queryFn: ({ signal }) => api.listRuns(project, filter, signal),
-    refetchInterval: POLL_LIST,
+    refetchInterval: live ? POLL_LIVE : POLL_LIST,
     placeholderData: keepPreviousData,
   });
 }

@@ -143,7 +143,7 @@ function HeadLine({ status, owner, version }: { status: JobStatus; owner?: strin
 function Overview({ project, job, document, status }: { project: string; job: string; document: JobDocument; status?: JobStatus }) {
   const { t } = useTranslation();
   const [params, setParams] = useSearchParams();
-  const runs = useRuns(project, { job, limit: RECENT });
+  const runs = useRuns(project, { job, limit: RECENT }, true);
   const chosen = params.get('run');
   const latest = runs.data?.items[0]?.id ?? null;
   const id = chosen ?? latest;

@@ -22,8 +22,8 @@ export function PealStrip({ runs, selected, onSelect }: { project: string; runs:
     return Math.max(0, end - start);
   };
   const longest = Math.max(...runs.map(took), 1);
-  // By logarithm: a run of 2 s beside one of 2 h is still to be seen.
-  const height = (ms: number): number => SHORT + (TALL - SHORT) * (Math.log1p(ms) / Math.log1p(longest));
+  // By square root: twice as long is to be seen, and the short one beside the long one still has a body.
+  const height = (ms: number): number => SHORT + (TALL - SHORT) * Math.sqrt(ms / longest);
   const shown = [...runs].reverse();
   return (
     <div className="peal">

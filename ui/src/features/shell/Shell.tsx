@@ -49,9 +49,13 @@ export function Shell({ project, children }: { project: string; children: ReactN
         {children}
       </main>
       <footer className="foot">
-        <button type="button" className="link" onClick={() => changeSettings({ clock: clock === 'utc' ? 'local' : 'utc' })}>
-          {clock === 'utc' ? t('clock.utc') : t('clock.local', { zone: localZone() })}
-        </button>
+        {localZone() === 'UTC' ? (
+          <span className="muted">{t('clock.only')}</span>
+        ) : (
+          <button type="button" className="link" onClick={() => changeSettings({ clock: clock === 'utc' ? 'local' : 'utc' })}>
+            {clock === 'utc' ? t('clock.utc') : t('clock.local', { zone: localZone() })}
+          </button>
+        )}
       </footer>
     </div>
   );
