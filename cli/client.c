@@ -78,6 +78,28 @@ static void take(char *to, size_t size, const char *flag, const char *variable)
     (void)snprintf(to, size, "%s", value ? value : "");
 }
 
+/* Both go into lines of HTTP: a line end in them would make two. */
+static bool is_printable(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            return false;
+    return true;
+}
+
+static bool address_allowed(const struct client *client)
+{
+    const char *scheme = strstr(client->url, "://");
+    if (!is_printable(client->url) || !is_printable(client->token))
+        (void)complain(EXIT_BAD_INPUT, "the URL and the token may not hold control characters");
+    else if (scheme && strncmp(client->url, "http://", 7) != 0 && strncmp(client->url, "https://", 8) != 0)
+        (void)complain(EXIT_BAD_INPUT, "the URL of the API begins with http:// or https://, not as \"%.60s\"",
+                       client->url);
+    else
+        return true;
+    return false;
+}
+
 bool client_open(const struct args *args, struct client *ret, enum exit_code *ret_code)
 {
     const char *project = args_get(args, "--project");
@@ -91,6 +113,10 @@ bool client_open(const struct args *args, struct client *ret, enum exit_code *re
         *ret_code =
             complain(EXIT_CONFIG,
                      "no API token: run `carillon login URL < DATA/admin.token`, set CARILLON_TOKEN, or give --token");
+        return false;
+    }
+    if (!address_allowed(ret)) {
+        *ret_code = EXIT_BAD_INPUT;
         return false;
     }
     for (size_t length = strlen(ret->url); length && ret->url[length - 1] == '/'; length--)
@@ -177,6 +203,11 @@ void client_call(struct client *client, const char *method, const char *path, co
     ret->status = (int)status;
     ret->json = cJSON_ParseWithLength(str_text(&ret->text), ret->text.length);
     ret->code = exit_code_of_http(ret->status);
+    if (!ret->code && ret->text.length && !ret->json) { /* somebody else's web server */
+        ret->status = 0;
+        ret->code = complain(EXIT_UNREACHABLE, "%s answers, but not as Carillon does: is the URL right?", client->url);
+        return;
+    }
     if (ret->code && !quiet)
         complain_api(client, ret);
 }
@@ -218,7 +249,8 @@ bool full_name_split(const struct client *client, const char *word, struct full_
 {
     const char *slash = strchr(word, '/'), *name = slash ? slash + 1 : word;
     size_t length = slash ? (size_t)(slash - word) : strlen(client->project);
-    if (strlen(name) >= sizeof ret->name || length >= sizeof ret->project || !*name || strchr(name, '/') || !length) {
+    if (strlen(name) >= sizeof ret->name || length >= sizeof ret->project || !*name || strchr(name, '/') || !length ||
+        *name == '.' || *word == '.') { /* "..": another path of the API */
         (void)complain(EXIT_BAD_INPUT, "\"%.60s\" is no name; write PROJECT/NAME, or NAME with -p PROJECT", word);
         return false;
     }

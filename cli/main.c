@@ -1,4 +1,5 @@
 /* Entry: finds the verb, parses its arguments, runs it. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -145,6 +146,13 @@ static enum exit_code help(const char *about)
     return EXIT_OK;
 }
 
+/* A full disk behind `>` must not look like success. */
+static enum exit_code output_finish(enum exit_code code)
+{
+    bool lost = fflush(stdout) != 0 || ferror(stdout);
+    return lost && !code ? complain(EXIT_FAILED, "the output could not be written: %s", strerror(errno)) : code;
+}
+
 int main(int argc, char **argv)
 {
     struct args args;
@@ -154,7 +162,7 @@ int main(int argc, char **argv)
         return (int)EXIT_BAD_INPUT;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
-        return (int)help(argc > 2 ? argv[2] : NULL);
+        return (int)output_finish(help(argc > 2 ? argv[2] : NULL));
     if (argv[1][0] == '-' && strcmp(argv[1], "--version") != 0)
         return (int)complain(EXIT_BAD_INPUT, "the verb comes first, options after it: carillon VERB %.40s …", argv[1]);
     const struct verb *verb = find_verb(!strcmp(argv[1], "--version") ? "version" : argv[1]);
@@ -170,5 +178,5 @@ int main(int argc, char **argv)
     if (args.word_count < verb->min_words || args.word_count > verb->max_words)
         return (int)complain(EXIT_BAD_INPUT, "usage: carillon %s%s%s; `carillon %s --help` tells more", verb->name,
                              *verb->words ? " " : "", verb->words, verb->name);
-    return (int)verb->run(&args);
+    return (int)output_finish(verb->run(&args));
 }

@@ -157,13 +157,13 @@ enum exit_code process_store(struct process *process)
     struct error err;
     enum status status = store_open(&options, &process->store, &err);
     if (status)
-        return complain(exit_code_of_status(status), "store: %s", err.text);
+        return complain(exit_code_of_status(status), "store %s: %s", url, err.text);
     struct store_op op;
     store_op_init(&op, STORE_CLUSTER);
     status = store_execute(process->store, &op);
     process->cluster = op.cluster;
     if (status)
-        (void)complain(EXIT_UNREACHABLE, "store: %s", op.error.text);
+        (void)complain(EXIT_UNREACHABLE, "store %s: %s", url, op.error.text);
     store_op_release(&op);
     return status ? exit_code_of_status(status) : EXIT_OK;
 }

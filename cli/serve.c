@@ -7,6 +7,7 @@
 
 #include "adapters/coordination/coordination_zookeeper.h"
 #include "adapters/crypto/crypto.h"
+#include "core/model/job.h"
 
 #include "cli/config.h"
 
@@ -158,6 +159,14 @@ static bool role_known(const char *role)
     return false;
 }
 
+static bool project_allowed(const char *project)
+{
+    if (!project || name_valid(project))
+        return true;
+    (void)complain(EXIT_BAD_INPUT, "\"%.60s\" is no name of a project", project);
+    return false;
+}
+
 static enum exit_code create_token(const struct args *args, const char *role, struct process *process)
 {
     const char *name = args_get(args, "--name") ? args_get(args, "--name") : role;
@@ -174,7 +183,7 @@ static enum exit_code admin(const struct args *args)
     const char *role = args_get(args, "--role") ? args_get(args, "--role") : "viewer";
     if (strcmp(args->words[0], "create-token"))
         return complain(EXIT_BAD_INPUT, "`carillon admin` knows create-token, not \"%.40s\"", args->words[0]);
-    if (!role_known(role))
+    if (!role_known(role) || !project_allowed(args_get(args, "--project")))
         return EXIT_BAD_INPUT;
     struct process *process = calloc(1, sizeof *process);
     if (!process)

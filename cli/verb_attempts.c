@@ -86,6 +86,8 @@ static enum exit_code attempts(const struct args *args)
     client_call(&client, "GET", str_text(&path), NULL, false, &answer);
     str_release(&path);
     code = answer.code;
+    if (code == EXIT_NOT_FOUND)
+        (void)complain(code, "it was looked for in project \"%s\"; -p PROJECT names another", client.project);
     if (!code && client.json) {
         print_raw(&answer);
     } else if (!code) {
