@@ -88,6 +88,7 @@ static void batch_build(struct scheduler *s)
         s->queue_head = bundle->next;
         bundle->next = NULL;
         s->queue_rows -= more;
+        s->queue_bytes -= bundle->arena.used;
         s->queue_fires -= bundle->fires.count;
         if (bundle->run && bundle->run->forgotten) {
             for (size_t i = 0; i < bundle->sends.count; i++)

@@ -213,6 +213,7 @@ void bundle_put(struct scheduler *s, struct bundle *bundle, bool lazy)
     *s->queue_tail = bundle;
     s->queue_tail = &bundle->next;
     s->queue_rows += rows;
+    s->queue_bytes += bundle->arena.used;
     s->queue_fires += bundle->fires.count;
     if (!lazy)
         s->urgent = true;

@@ -40,6 +40,7 @@ static void copy_claims(struct scheduler *s, const struct coordination_event *ev
 static void session_lost(struct scheduler *s)
 {
     s->connected = s->nodes_known = s->claims_known = false;
+    vec_clear(&s->claim_events); /* what was won is gone with it */
     s->claims_pending = 0;
     for (size_t i = 0; i < s->slot_count; i++) {
         struct slot *slot = &s->slots[i];
@@ -54,7 +55,7 @@ static void session_lost(struct scheduler *s)
 void ownership_event(void *context, const struct coordination_event *event)
 {
     struct scheduler *s = context;
-    s->ownership_dirty = true;
+    s->ownership_dirty |= event->kind != COORDINATION_CLAIM_WON; /* a thousand of them come at once */
     switch (event->kind) {
     case COORDINATION_CONNECTED:
         s->connected = true;
@@ -367,12 +368,12 @@ void ownership_step(struct scheduler *s)
     read_slots(s);
     if (mono_cmp(s->now.mono, s->next_ownership) >= 0 && mono_cmp(s->next_ownership, MONO_NEVER) < 0)
         s->ownership_dirty = true;
+    for (size_t i = 0; i < s->claim_events.count; i++)
+        claim_answered(s, &s->claim_events.items[i]);
+    vec_clear(&s->claim_events);
     if (s->ownership_dirty) {
         s->ownership_dirty = false;
         s->next_ownership = MONO_NEVER;
-        for (size_t i = 0; i < s->claim_events.count; i++)
-            claim_answered(s, &s->claim_events.items[i]);
-        vec_clear(&s->claim_events);
         if (s->claims_known)
             see_claims(s);
         if (!give_away(s) && s->connected && s->nodes_known && s->claims_known && s->slots_read_once && !s->refused &&

@@ -198,7 +198,7 @@ void batcher_release(struct scheduler *s);
 bool batcher_quiet(const struct scheduler *s); /* nothing waits and nothing is under way */
 static inline bool batcher_full(const struct scheduler *s)
 {
-    return s->queue_rows >= QUEUE_ROWS_MAX;
+    return s->queue_rows >= QUEUE_ROWS_MAX || s->queue_bytes >= QUEUE_BYTES_MAX;
 }
 static inline bool batcher_open(const struct scheduler *s) /* new fires make sense */
 {

@@ -14,10 +14,11 @@
 #include "core/logic/time/schedule.h"
 #include "scheduler/scheduler.h"
 
-#define FIRES_CALM 64          /* fires of one batch while the store keeps up: a short commit, a small lateness */
-#define FIRES_STAMPEDE 256     /* when more is due than one calm batch takes; also the most fires of one turn */
-#define BATCH_ROWS 1024        /* rows of all kinds in one batch; one bundle may exceed it alone */
-#define QUEUE_ROWS_MAX 100000  /* rows waiting for the store; beyond it nothing is fired and no answer is read */
+#define FIRES_CALM 64         /* fires of one batch while the store keeps up: a short commit, a small lateness */
+#define FIRES_STAMPEDE 256    /* when more is due than one calm batch takes; also the most fires of one turn */
+#define BATCH_ROWS 1024       /* rows of all kinds in one batch; one bundle may exceed it alone */
+#define QUEUE_ROWS_MAX 100000 /* rows waiting for the store; beyond it nothing is fired and no answer is read */
+#define QUEUE_BYTES_MAX ((size_t)256 << 20)
 #define LAZY_MS 10             /* an end that nothing waits for may wait so long for company in its batch */
 #define LATE_SLACK SPAN_SECOND /* decided later than this: nobody could act at its time (semantics.md §2, overlap) */
 #define POLL_LIMIT 500         /* changes of one poll */
@@ -402,7 +403,7 @@ struct scheduler {
 
     /* store queue */
     struct bundle *queue_head, **queue_tail;
-    size_t queue_rows, queue_fires;
+    size_t queue_rows, queue_fires, queue_bytes;
     bool urgent;
     struct batch batch;
     mono next_decided;
