@@ -243,8 +243,18 @@ static const void *bytes(struct db_statement *statement, unsigned column, size_t
     return data ? data : ""; /* an empty value is not NULL */
 }
 
+/* What is written to a file without a name is gone with the process: better not to acknowledge it. */
+static bool file_is_gone(struct db *db)
+{
+    int moved = 0;
+    return sqlite3_file_control(connection(db)->handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved;
+}
+
 static enum status begin(struct db *db, bool write)
 {
+    if (write && file_is_gone(db))
+        return db_fail(db, DB_REFUSED, STATUS_UNAVAILABLE,
+                       "the store's file was deleted or moved while in use: put it back");
     return script(db, write ? "BEGIN IMMEDIATE" : "BEGIN");
 }
 

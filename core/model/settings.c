@@ -351,12 +351,12 @@ static enum status check_urls(const struct settings *s, struct error *err)
     return STATUS_OK;
 }
 
-/* host:port, [ipv6]:port or :port. */
+/* host:port or [ipv6]:port. */
 static bool listen_valid(const char *listen)
 {
     const char *colon = strrchr(listen, ':'), *rest;
     int64_t port;
-    if (!colon || (strchr(listen, ':') != colon && (listen[0] != '[' || colon[-1] != ']')))
+    if (!colon || colon == listen || (strchr(listen, ':') != colon && (listen[0] != '[' || colon[-1] != ']')))
         return false;
     return read_number(colon + 1, &port, &rest) && !*rest && port <= 65535;
 }

@@ -154,7 +154,7 @@ static void rules(void **state)
         {__LINE__, "store.url", "postgres://h", "setting store.url"},
         {__LINE__, "server.listen", "[::1]:8420", NULL},
         {__LINE__, "server.listen", "0.0.0.0:0", NULL},
-        {__LINE__, "server.listen", ":8420", NULL},
+        {__LINE__, "server.listen", ":8420", "not host:port"},
         {__LINE__, "server.listen", "localhost", "not host:port"},
         {__LINE__, "server.listen", "::1:80", "not host:port"},
         {__LINE__, "server.listen", "h:70000", "not host:port"},
