@@ -120,14 +120,16 @@ static enum status set_up(struct db *db, const struct db_target *target)
     return status;
 }
 
-/* Made here, because the file holds the cluster's key: SQLite itself would let everybody read it. */
+/* Made here, because the file holds the cluster's key: SQLite itself would let everybody read it. A file that is there
+ * is never opened: closing it would cancel the locks of every other connection of this process (POSIX), and the next
+ * program on the database would take itself for the only one and remove the log from under us. */
 static int file_make(const char *path)
 {
-    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (file >= 0) {
+    int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file >= 0)
         (void)close(file);
+    if (file >= 0 || (errno == EEXIST && access(path, R_OK | W_OK) == 0))
         return SQLITE_OK;
-    }
     return errno == EACCES || errno == EROFS || errno == EPERM ? SQLITE_READONLY
            : errno == ENOSPC || errno == EDQUOT                ? SQLITE_FULL
                                                                : SQLITE_CANTOPEN;
