@@ -238,7 +238,7 @@ void instance_end(struct scheduler *s, struct call *call)
 void instance_outcome(struct scheduler *s, struct call *call, enum call_class class)
 {
     struct instance *instance = call->instance;
-    if (!instance)
+    if (!instance || strstr(instance->address, "${")) /* a computed host: each run may mean another machine */
         return;
     if (class == CALL_NOT_SENT) {
         instance->pause = instance->pause == 0               ? ASIDE_FIRST

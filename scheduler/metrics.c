@@ -8,11 +8,9 @@ const double scheduler_lateness_bounds[SCHEDULER_LATENESS_BUCKETS] = {
 void metrics_fired(struct scheduler *s, const struct run_row *row)
 {
     count(&s->metrics.fires, 1);
-    if (row->origin != ORIGIN_SCHEDULE || row->state == RUN_QUEUED)
-        return; /* lateness is the scheduler's: not of what waits by policy, nor of what was asked for */
     int64_t late = instant_sub(s->now.wall, row->due_at);
-    if (late < 0)
-        late = 0;
+    if (row->origin != ORIGIN_SCHEDULE || late < 0)
+        return; /* asked for by somebody, late by policy, or jitter that is still ahead: not the scheduler's lateness */
     size_t bucket = 0;
     while (bucket < SCHEDULER_LATENESS_BUCKETS - 1 && (double)late / 1000.0 > scheduler_lateness_bounds[bucket])
         bucket++;

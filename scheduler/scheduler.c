@@ -170,14 +170,14 @@ static void drain_step(struct scheduler *s)
     if (s->state != SCHEDULER_DRAINING)
         return;
     bool over = mono_cmp(s->now.mono, s->drain_until) >= 0;
-    if (!over && s->boot > 0 && (!ownership_handed_over(s) || s->runs || !batcher_quiet(s))) {
+    if (!over && s->boot > 0 && (!ownership_handed_over(s) || s->begun > 0 || !batcher_quiet(s))) {
         wake_at(s, mono_min(s->drain_until, mono_add(s->now.mono, 200)));
         return;
     }
     if (over)
         sink_logf(s->ports.sink, LOG_WARN,
                   "Grace is over: what still runs is left to the next owner, its outcome counts as unknown.",
-                  "runs=%zu reason=drained", (size_t)HASH_COUNT(s->runs));
+                  "runs=%lld reason=drained", (long long)s->begun);
     ownership_release_all(s);
     s->state = SCHEDULER_STOPPED;
     s->wake = s->now.mono;

@@ -183,6 +183,8 @@ static bool move_queue(struct scheduler *s, struct job *job)
                 }
                 return false;
             }
+            if (s->state == SCHEDULER_DRAINING)
+                return false; /* whoever adopts it begins it */
             if (room_for(s, job, spec)) {
                 ring_add(s, job, run->run->row.priority);
                 return true;

@@ -188,6 +188,29 @@ static void drain_hands_over(void **state)
     world_free(w);
 }
 
+static void drain_leaves_what_waits(void **state)
+{
+    (void)state;
+    struct world *w = world_create("2026-03-01T00:00:00.300Z");
+    w->script = slow;
+    int64_t job = world_put(w, DOCUMENT_JOB, "j",
+                            "{\"triggers\":[{\"every\":\"2s\",\"align\":true,\"max_fires\":2}]," URL_STEP "}");
+    struct scheduler *s = world_start(w, 0, true);
+    world_run(w, 4200); /* one runs, one waits */
+    assert_int_equal(world_runs(w, job, NULL, RUN_QUEUED), 1);
+    scheduler_drain(s, w->now);
+    w->nodes[0].wake = 0;
+    world_run(w, 2000);
+    assert_int_equal(scheduler_state(s), SCHEDULER_STOPPED);
+    assert_int_equal(world_runs(w, job, NULL, RUN_SUCCEEDED), 1);
+    world_stop(w, 0);
+    (void)world_start(w, 0, true);
+    world_run(w, 5000);
+    assert_int_equal(world_runs(w, job, NULL, RUN_SUCCEEDED), 2);
+    assert_int_equal(w->calls.count, 2);
+    world_free(w);
+}
+
 static void session_lost_misses_nothing(void **state)
 {
     (void)state;
@@ -229,7 +252,7 @@ int main(void)
         cmocka_unit_test(kill_in_the_middle_of_a_call), cmocka_unit_test(reply_of_adoption_lost),
         cmocka_unit_test(survivor_takes_over),          cmocka_unit_test(fenced_stops),
         cmocka_unit_test(lost_slot_is_not_fired),       cmocka_unit_test(drain_hands_over),
-        cmocka_unit_test(session_lost_misses_nothing),
+        cmocka_unit_test(session_lost_misses_nothing),  cmocka_unit_test(drain_leaves_what_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
