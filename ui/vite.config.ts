@@ -1,11 +1,12 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
+import { licenses } from './licenses';
 
 // During development the API is asked where CARILLON_URL points (a server, or tests/ui/fake-server.mjs).
 const server = process.env.CARILLON_URL ?? 'http://127.0.0.1:8420';
 
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), licenses()],
   server: { port: 5173, proxy: { '/api': server } },
   build: {
     outDir: 'dist',

@@ -503,5 +503,7 @@ test('the first load is below 400 KB compressed, under a policy without exceptio
   await page.locator('.node').waitFor();
   await Promise.all(waits);
   assert.ok(total > 50_000 && total < 400_000, `${total} bytes`);
+  const licenses = await (await fetch(`${server.url}/licenses.txt`)).text();
+  for (const name of ['react-dom', '@xyflow/react', 'cronstrue']) assert.match(licenses, new RegExp(`^${name} \\d`, 'm'));
   await close(page);
 });

@@ -56,6 +56,8 @@ export function Shell({ project, children }: { project: string; children: ReactN
             {clock === 'utc' ? t('clock.utc') : t('clock.local', { zone: localZone() })}
           </button>
         )}
+        {' · '}
+        <a href="/licenses.txt">{t('nav.licenses')}</a>
       </footer>
     </div>
   );
