@@ -56,6 +56,12 @@ static struct known *find_known(struct auth *auth, const char *hash, mono now)
     return mono_cmp(known->until, now) > 0 && crypto_equal(known->hash, hash, HASH_HEX_SIZE) ? known : NULL;
 }
 
+/* Seen here before, however long ago: its owner is not locked out by the refused tokens of others at his address. */
+static bool seen_before(const struct auth *auth, const char *hash)
+{
+    return crypto_equal(auth->known[hash_text(hash, 0) % CACHE_SIZE].hash, hash, HASH_HEX_SIZE);
+}
+
 /* One more request of this token in this second; false: too many. */
 static bool count_request(struct known *known, mono now, int64_t rate)
 {
@@ -149,7 +155,8 @@ bool auth_check(struct call *call)
     struct known *known = find_known(auth, hash, call->now.mono);
     bool expired = known && !instant_is_none(known->expires_at) && instant_cmp(known->expires_at, call->now.wall) <= 0;
     bool within = !known || count_request(known, call->now.mono, rate);
-    bool braked = !known && find_brake(auth, remote, call->now.mono)->refusals >= BRAKE_REFUSALS;
+    bool braked =
+        !known && !seen_before(auth, hash) && find_brake(auth, remote, call->now.mono)->refusals >= BRAKE_REFUSALS;
     if (known)
         call->who = known->who;
     (void)pthread_mutex_unlock(&auth->lock);

@@ -152,6 +152,8 @@ static bool read_token_wish(struct call *call, struct token_wish *ret)
             return call_fail(call, PARAMETER_INVALID, "name", "expires_in", "reason", err.text, NULL);
         ret->expires_at = instant_add(call->now.wall, length);
     }
+    if (!instant_is_none(ret->expires_at) && instant_cmp(ret->expires_at, call->now.wall) <= 0)
+        return call_fail(call, PARAMETER_INVALID, "name", "expires_at", "reason", "lies in the past", NULL);
     /* Nobody gives away more than they have. */
     return !*call->who.project || call_may(call, ROLE_ADMIN, ret->project, problem);
 }

@@ -119,6 +119,8 @@ static void test_tokens(void **state)
     answer_release(&a);
     REFUSED(api, 400, "REQUEST_VALIDATION_002", "POST", "/api/v1/tokens", "{\"name\":\"ci2\",\"role\":\"king\"}");
     REFUSED(api, 400, "REQUEST_VALIDATION_002", "POST", "/api/v1/tokens", "{\"role\":\"viewer\"}");
+    REFUSED(api, 400, "REQUEST_VALIDATION_002", "POST", "/api/v1/tokens",
+            "{\"name\":\"past\",\"role\":\"viewer\",\"expires_at\":\"1970-01-01T00:00:00Z\"}");
 
     /* An address that keeps sending unknown tokens is braked; known ones go on. */
     int refused = 0, braked = 0;
