@@ -146,8 +146,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     struct exchange *exchange = *request;
     (void)version;
     if (!exchange) {
-        *request = exchange_create(server, connection, url, method, server->number++);
-        return MHD_YES;
+        *request = exchange = exchange_create(server, connection, url, method, server->number++);
+        if (!exchange->refusal || !MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_EXPECT))
+            return MHD_YES;
+        exchange->state = EXCHANGE_ANSWERED; /* the client waits for a word before it sends: "no" saves both the body */
+        return exchange_answer(exchange);
     }
     if (__atomic_load_n(&exchange->state, __ATOMIC_ACQUIRE) == EXCHANGE_ANSWERED)
         return exchange_answer(exchange);
