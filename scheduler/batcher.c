@@ -109,7 +109,6 @@ static void batch_build(struct scheduler *s)
             (void)janitor_through(s);
     }
     keep_last_states(b);
-    b->fire_count = fires;
 }
 
 static void fill(struct batch *b, struct store_batch *op, int64_t boot)

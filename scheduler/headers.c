@@ -1,6 +1,8 @@
 /* Headers of a call (executor-protocol.md §1). */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/hash.h"
 #include "scheduler/parts.h"
@@ -22,7 +24,6 @@ static void add(struct list *list, const char *name, const char *value)
 }
 
 static void addf(struct list *list, const char *name, const char *format, ...) PRINTF_LIKE(3, 4);
-#include <stdarg.h>
 static void addf(struct list *list, const char *name, const char *format, ...)
 {
     char text[512];

@@ -1,8 +1,8 @@
 /* After the commit: what became of each fire, and the release of all that waited for it. */
 #include "scheduler/parts.h"
 
-static bool refused_any(const struct bundle *bundle, const struct batch *b, size_t activation, size_t state,
-                        size_t fire)
+/* Did the slot's fence refuse any of it? `activation`, `fire`: where its rows stand in the batch. */
+static bool refused_any(const struct bundle *bundle, const struct batch *b, size_t activation, size_t fire)
 {
     for (size_t i = 0; i < bundle->activations.count; i++)
         if (b->activations.items[activation + i].outcome == OUTCOME_SLOT_LOST)
@@ -10,7 +10,6 @@ static bool refused_any(const struct bundle *bundle, const struct batch *b, size
     for (size_t i = 0; i < bundle->fires.count; i++)
         if (b->fires.items[fire + i].outcome == OUTCOME_SLOT_LOST)
             return true;
-    (void)state;
     return false;
 }
 
@@ -93,7 +92,7 @@ void batch_settled(struct scheduler *s)
     count(&s->metrics.batch_ms_sum, mono_sub(s->now.mono, b->sent_at));
     struct bundle *bundle = b->bundles;
     b->bundles = NULL;
-    size_t activation = 0, state = 0, fire = 0;
+    size_t activation = 0, fire = 0;
     /* First what became of the fires, so that nothing of a refused one is released. */
     for (struct bundle *x = bundle; x; x = x->next) {
         count(&s->metrics.batch_items, (int64_t)bundle_rows(x));
@@ -111,9 +110,8 @@ void batch_settled(struct scheduler *s)
         struct bundle *next = bundle->next;
         for (size_t i = 0; i < bundle->runs.count; i++)
             tell(s, &bundle->runs.items[i]);
-        release_bundle(s, bundle, refused_any(bundle, b, activation, state, fire));
+        release_bundle(s, bundle, refused_any(bundle, b, activation, fire));
         activation += bundle->activations.count;
-        state += bundle->states.count;
         fire += bundle->fires.count;
         bundle_free(s, bundle);
         bundle = next;

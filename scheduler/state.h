@@ -187,7 +187,6 @@ struct open_run {
     bool limited;   /* in job->limited */
     bool held;      /* adopted; who else runs the job is not known yet */
     bool in_batch;  /* its fire is in the batch under way */
-    bool replaced_others;
     struct call *calls;
     struct open_run *prev, *next; /* job->queue */
     struct open_run *limited_prev, *limited_next;
@@ -220,8 +219,6 @@ struct call {
 /* ---- bundles and batches -------------------------------------------------------------------------------------------
  */
 
-enum bundle_target { BUNDLE_PLAIN, BUNDLE_ACTIVATION };
-
 /* Rows that commit together, and what is released by their commit. All texts are copied into `arena`. */
 struct bundle {
     struct bundle *next;
@@ -248,7 +245,6 @@ struct batch {
     struct work *work;
     int64_t number;
     struct bundle *bundles; /* in the batch under way */
-    size_t fire_count;
     mono retry_at, sent_at;
     span pause;
     VEC(struct store_activation) activations;
@@ -359,7 +355,7 @@ struct scheduler {
     VEC(struct coordination_claim) claims;
     VEC(struct coordination_event) claim_events;
     bool ownership_dirty;
-    mono nodes_since, next_ownership, next_slots_read;
+    mono next_ownership, next_slots_read;
     bool reading_slots, slots_read_once;
     bool taking, loading;
     mono take_retry, load_retry;
@@ -388,7 +384,7 @@ struct scheduler {
     bool reload_jobs, feed_failed;
     int64_t reload_after;
     mono reload_retry;
-    bool poking, polling, poll_again;
+    bool poking, polling;
     mono next_poll;
     int64_t poll_number;
     struct request_seen *requests;
@@ -422,7 +418,6 @@ struct scheduler {
 
     /* drain */
     mono drain_until;
-    bool drained_told;
 };
 
 #endif
