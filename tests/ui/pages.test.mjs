@@ -484,6 +484,19 @@ test('every page, light and dark, wide and 360 pixels narrow: labels, roles, hea
     assert.deepEqual(await overflow(page), [], 'sign-in: scrolls sideways');
     await close(page);
   }
+  // Words are longer or shorter elsewhere.
+  for (const locale of ['zh-CN', 'ja-JP']) {
+    const page = await open({ locale, viewport: { width: 360, height: 740 } });
+    for (const route of routes) {
+      await page.goto(at(route));
+      await page.locator('main h1').waitFor();
+      await page.locator('.loading').first().waitFor({ state: 'detached' });
+      assert.equal(await page.evaluate(() => document.documentElement.lang.slice(0, 2)), locale.slice(0, 2));
+      assert.deepEqual(await auditPage(page), [], `${locale} ${route}`);
+      assert.deepEqual(await overflow(page), [], `${locale} ${route}: scrolls sideways`);
+    }
+    await close(page);
+  }
 });
 
 test('the first load is below 400 KB compressed, under a policy without exceptions', async () => {
