@@ -96,7 +96,8 @@ static enum exit_code apply(const struct args *args)
     if (!client_open(args, &client, &code))
         return code;
     read_all(args, &documents);
-    client.origin = origin_of, client.origin_context = &documents;
+    client.origin = origin_of;
+    client.origin_context = &documents;
     if (documents.faults || !documents.list.count) {
         code = documents.faults ? complain(EXIT_BAD_INPUT, "nothing was written")
                                 : complain(EXIT_BAD_INPUT, "no documents: " GIVE_FILES);
@@ -256,7 +257,8 @@ static enum exit_code diff(const struct args *args)
     if (!client_open(args, &client, &code))
         return code;
     read_all(args, &documents);
-    client.origin = origin_of, client.origin_context = &documents;
+    client.origin = origin_of;
+    client.origin_context = &documents;
     char *body = documents.faults || !documents.list.count ? NULL : apply_body(&documents, true);
     if (!body) {
         files_release(&documents);
