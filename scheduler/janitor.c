@@ -191,7 +191,7 @@ static void housekeep(struct scheduler *s)
     }
     if (!s->leasing)
         wake_at(s, s->next_lease);
-    if (s->leader && !s->retaining)
+    if (s->leader && !s->retaining && !s->clock_bad) /* a clock that comes right again is an event of its own */
         wake_at(s, s->next_retention);
 }
 
