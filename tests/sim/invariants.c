@@ -293,6 +293,27 @@ static bool owner_alive(const struct world *world, int64_t boot)
     return false;
 }
 
+/* A run that has begun ends within its deadline; one that waits has somebody to wait for. */
+static void check_run_end(struct world *world, const struct run_row *run)
+{
+    const struct db *db = &world->db;
+    bool turn = true; /* nobody of the job is or was at work */
+    if (run->state == RUN_RUNNING && run->started_at.ms < world->now - SIM_TIMEOUT - SIM_PATIENCE)
+        world_break(world, "invariant 7: run %lld is still running%s%s", (long long)run->id, run->reason ? ", " : "",
+                    run->reason ? run->reason : "");
+    if (run->state != RUN_QUEUED || run->due_at.ms > world->now - SIM_PATIENCE ||
+        run->fired_at.ms > world->now - SIM_PATIENCE)
+        return;
+    for (size_t i = 0; i < db->order.count; i++) {
+        const struct run_row *other = &db->order.items[i]->row;
+        if (other->job == run->job && (other->state == RUN_RUNNING || other->ended_at.ms > world->now - SIM_PATIENCE))
+            turn = false;
+    }
+    if (turn)
+        world_break(world, "invariant 7: run %lld of job %lld is queued%s%s, and nothing of its job is at work",
+                    (long long)run->id, (long long)run->job, run->reason ? ", " : "", run->reason ? run->reason : "");
+}
+
 void check_end(struct world *world)
 {
     const struct db *db = &world->db;
@@ -303,13 +324,8 @@ void check_end(struct world *world)
             world_break(world, "invariant 8: slot %d of %s has no living owner", row->slot, job->name);
         check_ledger(world, job);
     }
-    for (size_t i = 0; i < db->order.count; i++) {
-        const struct run_row *run = &db->order.items[i]->row;
-        if (!run_state_terminal(run->state) && run->fired_at.ms < world->now - 62000 &&
-            run->due_at.ms < world->now - 62000 && (run->state == RUN_RUNNING || run->started_at.ms > 0))
-            world_break(world, "invariant 7: run %lld is still %s%s%s", (long long)run->id, run_state_text(run->state),
-                        run->reason ? ", " : "", run->reason ? run->reason : "");
-    }
+    for (size_t i = 0; i < db->open.count; i++)
+        check_run_end(world, &db->open.items[i]->row);
     for (size_t i = 0; i < sim_plan.enqueued.count; i++)
         if (!db_find_run(&world->db, sim_plan.enqueued.items[i])) {
             bool refused = false; /* a request may be closed with a reason (job deleted) */

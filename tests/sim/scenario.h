@@ -7,6 +7,8 @@
 
 #define SIM_JOBS 8
 #define SIM_VERSIONS 6
+#define SIM_TIMEOUT 40000  /* deadline of a run, ms */
+#define SIM_PATIENCE 15000 /* ms for whatever should happen at once */
 
 enum sim_kind { SIM_EVERY, SIM_CRON, SIM_DELAY, SIM_AT, SIM_KINDS };
 

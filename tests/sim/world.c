@@ -7,6 +7,8 @@
 
 #include "core/logic/time/zone.h"
 
+#define STILL_MAX 50000 /* events in one millisecond */
+
 static const struct zone *only_utc(struct zones *zones, const char *name)
 {
     (void)zones;
@@ -61,10 +63,13 @@ void world_run(struct world *world, int64_t until)
     for (struct heap_entry *entry; !world->broken && (entry = heap_first(&world->events)) && entry->due <= until;) {
         struct event *event = (struct event *)entry;
         heap_remove(&world->events, entry);
+        world->still = event->entry.due == world->now ? world->still + 1 : 0;
         world->now = world->db.now = event->entry.due;
         world->steps++;
         event->act(world, event->context);
         free(event);
+        if (world->still > STILL_MAX)
+            world_break(world, "somebody turns in a circle: %lld events, and time stands still", (long long)STILL_MAX);
     }
     if (!world->broken)
         world->now = world->db.now = until;

@@ -100,7 +100,7 @@ struct executor {
 struct world {
     uint64_t seed;
     struct rng rng;
-    int64_t now, begin, steps;
+    int64_t now, begin, steps, still; /* still: events since time moved */
     struct heap events;
     struct db db;
     bool store_down, coordination_down, lose_commits;
