@@ -357,7 +357,9 @@ enum exit_code process_listen(struct process *process)
                                           .context = process->orchestrator ? (void *)process->orchestrator : process};
     struct error err;
     enum status status = http_server_start(&options, &process->http, &err);
-    return status ? complain(exit_code_of_status(status), "%s", err.text) : EXIT_OK;
+    if (!status)
+        return EXIT_OK;
+    return complain(exit_code_of_status(status), "%s%s", err.text, status == STATUS_IN_USE ? " with --listen" : "");
 }
 
 enum exit_code process_run(struct process *process)

@@ -5,12 +5,18 @@
 
 #include "core/base/jsonscan.h"
 
-#include "cli/client.h"
+#include "cli/wait.h"
 
+#define REQUEST_FLAGS                                                                                           \
+    {"--param", NULL, "K=V", "parameter; V is JSON, or text when it is none; may be repeated"},                 \
+        {"--params", NULL, "JSON", "all parameters as a JSON object"},                                          \
+    {                                                                                                           \
+        "--scheduled-at", NULL, "TIME", "the run's scheduled time (RFC 3339; default: the time of the request)" \
+    }
+
+static const struct flag enqueue_flags[] = {REQUEST_FLAGS, {0}};
 static const struct flag run_flags[] = {
-    {"--param", NULL, "K=V", "parameter; V is JSON, or text when it is none; may be repeated"},
-    {"--params", NULL, "JSON", "all parameters as a JSON object"},
-    {"--scheduled-at", NULL, "TIME", "the run's scheduled time (RFC 3339; default: the time of the request)"},
+    REQUEST_FLAGS,
     {"--wait", NULL, NULL, "wait for the end (at most 10 minutes); the exit code tells how the run ended"},
     {0},
 };
@@ -74,47 +80,67 @@ static enum exit_code exit_of_error(const cJSON *error)
 }
 
 /* Why a run that was waited for did not succeed, and where to look. */
-static void print_reason(const struct client *client, const cJSON *result)
+static void print_reason(const struct client *client, const cJSON *run_detail)
 {
-    const cJSON *detail = cJSON_GetObjectItemCaseSensitive(result, "detail"),
-                *error = cJSON_GetObjectItemCaseSensitive(detail, "error"),
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(run_detail, "error"),
                 *args = cJSON_GetObjectItemCaseSensitive(error, "args");
     const char *message = *text_of(args, "message") ? text_of(args, "message") : text_of(error, "message");
     if (*message)
         (void)printf("  %s%s%s%s\n", *text_of(args, "step") ? "step " : "", text_of(args, "step"),
                      *text_of(args, "step") ? ": " : "", message);
-    (void)printf("  every call: carillon attempts -p %s %s\n", client->project, text_of(result, "run"));
+    (void)printf("  every call: carillon attempts -p %s %s\n", client->project, text_of(run_detail, "id"));
+}
+
+/* One run of an answer. With --wait the server has waited a little; whoever is still going is followed from here. */
+static enum exit_code print_run(struct client *client, bool wait, const char *key, const cJSON *result,
+                                const char *done)
+{
+    const char *run_id = text_of(result, "run"), *state = text_of(result, "state");
+    const cJSON *detail = cJSON_GetObjectItemCaseSensitive(result, "detail");
+    struct answer_body last = {0};
+    enum exit_code code = EXIT_OK;
+    if (wait && run_is_open(state) && !client->json) {
+        run_wait(client, key, run_id, &last);
+        code = last.code;
+        detail = last.json;
+        state = text_of(detail, "state");
+    }
+    if (!code && *state)
+        code = exit_of_state(state);
+    if (!client->json) {
+        (void)printf("%s %s%s%s%s%s\n", done, key, *run_id ? ", run " : "", run_id, *state ? ": " : "", state);
+        if (*state && strcmp(state, "succeeded") != 0)
+            print_reason(client, detail);
+    }
+    if (last.code || last.status)
+        answer_release(&last);
+    return code;
 }
 
 /* Prints the items of a batch answer, unless the answer itself was printed; the first that is not well decides the exit
  * code. */
-static enum exit_code print_items(const struct client *client, const cJSON *json, const char *done)
+static enum exit_code print_items(struct client *client, bool wait, const cJSON *json, const char *done)
 {
     enum exit_code code = EXIT_OK;
     const cJSON *item;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(json, "items")) {
         const cJSON *result = cJSON_GetObjectItemCaseSensitive(item, "result"),
                     *error = cJSON_GetObjectItemCaseSensitive(item, "error");
-        const char *key = text_of(item, "key"), *state = text_of(result, "state");
+        const char *key = text_of(item, "key");
         if (cJSON_IsObject(error)) {
             code = exit_code_worse(code, exit_of_error(error));
             if (!client->json)
                 (void)complain(code, "%s: %s (%s)", key, text_of(error, "message"), text_of(error, "code"));
             continue;
         }
-        if (*state)
-            code = exit_code_worse(code, exit_of_state(state));
-        if (client->json)
-            continue;
-        (void)printf("%s %s%s%s%s%s\n", done, key, *text_of(result, "run") ? ", run " : "", text_of(result, "run"),
-                     *state ? ": " : "", state);
-        if (*state && strcmp(state, "succeeded") != 0)
-            print_reason(client, result);
+        code = exit_code_worse(code, print_run(client, wait, key, result, done));
         const cJSON *will = cJSON_GetObjectItemCaseSensitive(result, "will_run");
-        if (cJSON_IsNumber(will) && will->valuedouble > 0)
+        if (client->json || !cJSON_IsNumber(will))
+            continue;
+        if (will->valuedouble > 0)
             (void)printf("  %.0f instant%s of the pause will run now\n", will->valuedouble,
                          will->valuedouble > 1 ? "s" : "");
-        else if (cJSON_IsNumber(will))
+        else
             (void)printf("  nothing of the pause will run now\n");
     }
     return code;
@@ -151,7 +177,7 @@ static enum exit_code call_verb(const struct args *args, const char *path_suffix
         if (client.json && answer.status)
             print_raw(&answer);
         if (!code)
-            code = print_items(&client, answer.json, done);
+            code = print_items(&client, args_get(args, "--wait") != NULL, answer.json, done);
         answer_release(&answer);
     }
     str_release(&path);
@@ -161,7 +187,10 @@ static enum exit_code call_verb(const struct args *args, const char *path_suffix
 
 static enum exit_code run(const struct args *args)
 {
-    return call_verb(args, args_get(args, "--wait") ? "/jobs:run?wait=10m" : "/jobs:run", "", "ran");
+    const char *path = "/jobs:run";
+    if (args_get(args, "--wait")) /* with --json the one answer is all that is printed */
+        path = args_get(args, "--json") ? "/jobs:run?wait=10m" : "/jobs:run?wait=6s";
+    return call_verb(args, path, "", "ran");
 }
 
 static enum exit_code enqueue(const struct args *args)
@@ -200,7 +229,7 @@ static enum exit_code pause_or_resume(const struct args *args, const char *verb,
     if (client.json && answer.status)
         print_raw(&answer);
     if (!code)
-        code = print_items(&client, answer.json, done);
+        code = print_items(&client, false, answer.json, done);
     answer_release(&answer);
     str_release(&path);
     str_release(&body);
@@ -239,7 +268,7 @@ static enum exit_code cancel(const struct args *args)
     if (client.json && answer.status)
         print_raw(&answer);
     if (!code)
-        code = print_items(&client, answer.json, "cancel asked for");
+        code = print_items(&client, false, answer.json, "cancel asked for");
     answer_release(&answer);
     str_release(&path);
     str_release(&body);
@@ -266,7 +295,7 @@ const struct verb verb_enqueue = {"enqueue",
                                   "PROJECT/JOB",
                                   "queue a run; accepted even while every scheduler is down",
                                   "  carillon enqueue shop/nightly-close --params '{\"day\":\"20261130\"}'",
-                                  run_flags,
+                                  enqueue_flags,
                                   true,
                                   1,
                                   1,

@@ -7,9 +7,9 @@ static void greet(struct carillon_call *call, void *context)
     carillon_call_succeed(call, "{\"hello\":\"world\"}");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    struct carillon_options options = {.size = sizeof options, .listen = "127.0.0.1:9000"};
+    struct carillon_options options = {.size = sizeof options, .listen = argc > 1 ? argv[1] : "127.0.0.1:9000"};
     struct carillon_executor *executor = carillon_executor_create(&options);
     struct carillon_task task = {.size = sizeof task, .path = "/greet", .description = "says hello", .handler = greet};
     if (!executor || carillon_executor_add(executor, &task))

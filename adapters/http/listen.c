@@ -69,7 +69,7 @@ static enum status listen_refused(const char *text, int reason, struct error *er
     case EADDRINUSE:
         return error_set(
             err, STATUS_IN_USE,
-            "the address %s is in use already: stop the other program, or choose another one with --listen", text);
+            "the address %s is in use already: stop the other program, or choose another address", text);
     case EACCES:
         return error_set(
             err, STATUS_DENIED,
