@@ -38,7 +38,7 @@ static void test_enqueue(void **state)
     (void)snprintf(manual, sizeof manual, "manual-%s", run);
     assert_string_equal(answer_text(&a, "items.0.result.trigger"), manual);
     answer_release(&a);
-    assert_true(api->pokes > 0);
+    assert_true(__atomic_load_n(&api->pokes, __ATOMIC_RELAXED) > 0);
 
     /* What was acknowledged is there at once: as queued, from the request. */
     (void)snprintf(path, sizeof path, "/api/v1/projects/shop/runs/%s", run);
