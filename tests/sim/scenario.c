@@ -13,11 +13,11 @@ static void write_steps(struct world *world, struct str *json)
 {
     static const char *const graphs[] = {
         "{\"step\":\"a\",\"url\":\"http://10.0.0.#:80/a\"}",
-        "{\"step\":\"a\",\"url\":\"http://10.0.0.#:80/a\"},{\"step\":\"b\",\"url\":\"http://10.0.0.0:80/b\",\"after\":[\"a\"],"
+        "{\"step\":\"a\",\"url\":\"http://10.0.0.#:80/a\"},{\"step\":\"b\",\"url\":\"http://10.0.0.0:80/b\",\"timeout\":\"4s\",\"after\":[\"a\"],"
         "\"params\":{\"n\":\"${steps.a.result.n}\"}}",
-        "{\"step\":\"a\",\"url\":\"http://10.0.0.#:80/a\"},{\"step\":\"b\",\"url\":\"http://10.0.0.0:80/b\"},"
-        "{\"step\":\"c\",\"url\":\"http://10.0.0.1:80/c\",\"after\":[\"a\",\"b\"],\"join\":\"any\"},"
-        "{\"step\":\"d\",\"url\":\"http://10.0.0.1:80/d\",\"after\":[{\"step\":\"c\",\"on\":\"always\"}]}",
+        "{\"step\":\"a\",\"url\":\"http://10.0.0.#:80/a\"},{\"step\":\"b\",\"url\":\"http://10.0.0.0:80/b\",\"timeout\":\"4s\"},"
+        "{\"step\":\"c\",\"url\":\"http://10.0.0.1:80/c\",\"timeout\":\"4s\",\"after\":[\"a\",\"b\"],\"join\":\"any\"},"
+        "{\"step\":\"d\",\"url\":\"http://10.0.0.1:80/d\",\"timeout\":\"4s\",\"after\":[{\"step\":\"c\",\"on\":\"always\"}]}",
     };
     static const char *const failures[] = {"stop", "ignore", "retry", "transfer", "retry_transfer"};
     static const char *const repeats[] = {"same_instance", "anywhere", "never"};
