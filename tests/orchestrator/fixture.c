@@ -58,6 +58,20 @@ static void open_store(struct api *api)
     store_op_release(&op);
 }
 
+static void take_turn(struct api *api)
+{
+    (void)pthread_mutex_lock(&api->turn);
+    (void)pthread_mutex_unlock(&api->turn);
+}
+
+static void handle(void *context, const struct http_request *request, struct http_response *response)
+{
+    struct api *api = context;
+    take_turn(api);
+    orchestrator_handle(api->orchestrator, request, response);
+    take_turn(api);
+}
+
 static void serve(struct api *api, struct store *store)
 {
     struct error err = {0};
@@ -76,8 +90,7 @@ static void serve(struct api *api, struct store *store)
     api->orchestrator = orchestrator_create(&options, &err);
     if (!api->orchestrator)
         fail_msg("%s", err.text);
-    struct http_server_options server = {
-        .listen = "127.0.0.1:0", .threads = 4, .handler = orchestrator_handle, .context = api->orchestrator};
+    struct http_server_options server = {.listen = "127.0.0.1:0", .threads = 4, .handler = handle, .context = api};
     if (http_server_start(&server, &api->server, &err) != STATUS_OK)
         fail_msg("%s", err.text);
     api->port = http_server_port(api->server);
@@ -104,6 +117,7 @@ int api_setup(void **state)
     (void)curl_global_init(CURL_GLOBAL_DEFAULT);
     (void)snprintf(api->folder, sizeof api->folder, "/tmp/carillon-api-XXXXXX");
     assert_non_null(mkdtemp(api->folder));
+    (void)pthread_mutex_init(&api->turn, NULL);
     settings_defaults(&api->settings);
     api->ready = true;
     open_store(api);
@@ -162,6 +176,7 @@ static size_t gather(char *bytes, size_t size, size_t count, void *context)
 struct answer api_call_as(struct api *api, const char *token, const char *method, const char *path, const char *body,
                           const char *const *headers)
 {
+    take_turn(api);
     struct answer answer = {0};
     struct str text, received;
     char url[4096], authorization[256];
@@ -203,6 +218,7 @@ struct answer api_call_as(struct api *api, const char *token, const char *method
     answer.headers = mem_copy(str_text(&received), received.length);
     str_release(&text);
     str_release(&received);
+    take_turn(api);
     return answer;
 }
 

@@ -9,6 +9,7 @@
 #define CARILLON_TESTS_ORCHESTRATOR_FIXTURE_H
 
 /* clang-format off */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,6 +40,7 @@ struct api {
     int pokes;
     bool ready;
     int64_t boot;
+    pthread_mutex_t turn; /* what a test changed before a request is seen by the thread that answers it */
 };
 
 int api_setup(void **state);
