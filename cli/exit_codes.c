@@ -8,7 +8,7 @@ const struct exit_meaning exit_meanings[] = {
      "the message says what: a token that is refused, a server's fault; `run --wait`: the run failed or was lost; "
      "`diff`: something would change"},
     {EXIT_BAD_INPUT, "bad input", "arguments, files or documents that are wrong; nothing was written"},
-    {EXIT_NOT_FOUND, "not found", "no such project, job, trigger, run or application, or a task that nobody offers"},
+    {EXIT_NOT_FOUND, "not found", "no such project, job, trigger, run, application or calendar"},
     {EXIT_CONFLICT, "conflict", "it runs already, is in use, or was changed by somebody else"},
     {EXIT_UNREACHABLE, "unreachable",
      "no answer from the server, or its store or schedulers are away; try again later"},
