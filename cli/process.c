@@ -353,6 +353,7 @@ enum exit_code process_listen(struct process *process)
                                           .tls_cert_file = settings->server.tls_cert,
                                           .tls_key_file = settings->server.tls_key,
                                           .threads = (unsigned)settings->server.threads,
+                                          .quick_path = "/healthz", /* alive, whatever the store does */
                                           .handler = process->orchestrator ? orchestrator_handle : status_handler,
                                           .context = process->orchestrator ? (void *)process->orchestrator : process};
     struct error err;

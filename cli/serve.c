@@ -178,11 +178,43 @@ static enum exit_code create_token(const struct args *args, const char *role, st
     return code;
 }
 
+/* Which service shall coordinate this store is the operator's decision, not ours. */
+static enum exit_code adopt_coordination(const struct args *args, const char *role, struct process *process)
+{
+    (void)args;
+    (void)role;
+    const struct settings *settings = &process->settings;
+    char auth[SETTING_TEXT] = "";
+    struct error err;
+    if (strncmp(settings->coordination.url, "zk://", 5) != 0)
+        return complain(EXIT_CONFIG, "coordination.url: only a ZooKeeper (zk://host:port/chroot) is adopted");
+    if (*settings->coordination.auth_file &&
+        config_secret_file(settings->coordination.auth_file, auth, sizeof auth, &err))
+        return complain(EXIT_CONFIG, "coordination.auth_file: %s", err.text);
+    struct coordination_zookeeper_options options = {.url = settings->coordination.url,
+                                                     .cluster_id = process->cluster.id,
+                                                     .session_timeout = settings->coordination.session_timeout,
+                                                     .auth = auth};
+    enum status status = coordination_zookeeper_adopt(&options, &err);
+    explicit_bzero(auth, sizeof auth);
+    if (status)
+        return complain(exit_code_of_status(status), "%s", err.text);
+    (void)printf("%s coordinates cluster %s from now on; start the schedulers again\n", settings->coordination.url,
+                 process->cluster.id);
+    return EXIT_OK;
+}
+
 static enum exit_code admin(const struct args *args)
 {
+    static const struct {
+        const char *word;
+        enum exit_code (*run)(const struct args *args, const char *role, struct process *process);
+    } commands[] = {{"create-token", create_token}, {"adopt-coordination", adopt_coordination}};
     const char *role = args_get(args, "--role") ? args_get(args, "--role") : "viewer";
-    if (strcmp(args->words[0], "create-token"))
-        return complain(EXIT_BAD_INPUT, "`carillon admin` knows create-token, not \"%.40s\"", args->words[0]);
+    size_t command = strcmp(args->words[0], commands[0].word) ? 1 : 0;
+    if (strcmp(args->words[0], commands[command].word) != 0)
+        return complain(EXIT_BAD_INPUT, "`carillon admin` knows create-token and adopt-coordination, not \"%.40s\"",
+                        args->words[0]);
     if (!role_known(role) || !project_allowed(args_get(args, "--project")))
         return EXIT_BAD_INPUT;
     struct process *process = calloc(1, sizeof *process);
@@ -196,19 +228,21 @@ static enum exit_code admin(const struct args *args)
         code = process_store(process);
     }
     if (!code)
-        code = create_token(args, role, process);
+        code = commands[command].run(args, role, process);
     if (process->store)
         process->store->ops->close(process->store);
+    explicit_bzero(process, sizeof *process);
     free(process);
     return code;
 }
 
 const struct verb verb_admin = {
     "admin",
-    "create-token",
-    "make an API token (printed once, kept only as a hash)",
+    "create-token|adopt-coordination",
+    "make an API token (printed once, kept only as a hash); or let another ZooKeeper serve this store",
     "  carillon admin create-token --data ./data --role operator\n"
-    "  carillon admin create-token --set store.url=mysql://carillon@db:3306/carillon --role admin",
+    "  carillon admin create-token --set store.url=mysql://carillon@db:3306/carillon --role admin\n"
+    "  carillon admin adopt-coordination --set store.url=… --set coordination.url=zk://…   every scheduler is stopped",
     admin_flags,
     false,
     1,

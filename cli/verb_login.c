@@ -82,9 +82,11 @@ static enum exit_code completion(const struct args *args)
     print_verb_names();
     (void)printf("\" ;;\n");
     for (const struct verb *const *verb = verbs; *verb; verb++) {
-        const char *word = (*verb)->words; /* a word in small letters is written as it stands: cron next */
-        size_t length = word[0] >= 'a' && word[0] <= 'z' ? strcspn(word, " ") : 0;
-        (void)printf("        %s) words=\"%.*s --help", (*verb)->name, (int)length, word);
+        const char *word = (*verb)->words; /* words in small letters are written as they stand: cron next */
+        (void)printf("        %s) words=\"", (*verb)->name);
+        for (; word[0] >= 'a' && word[0] <= 'z'; word += strcspn(word, "| "), word += *word == '|')
+            (void)printf("%.*s ", (int)strcspn(word, "| "), word);
+        (void)printf("--help");
         for (const struct flag *flag = (*verb)->flags; flag->name; flag++)
             (void)printf(" %s", flag->name);
         for (const struct flag *flag = (*verb)->client ? client_flags : no_flags; flag->name; flag++)
