@@ -405,6 +405,14 @@ static void fence(struct scheduler *s, struct dead_boot *dead)
     work_submit(work);
 }
 
+bool recovery_unread(const struct scheduler *s)
+{
+    for (size_t i = 0; i < s->dead.count; i++)
+        if (s->dead.items[i].reply_lost || s->dead.items[i].reading > 0)
+            return true;
+    return false;
+}
+
 void recovery_step(struct scheduler *s)
 {
     if (!s->joined || !clock_may_act(s))

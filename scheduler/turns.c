@@ -231,7 +231,7 @@ static void give_room(struct scheduler *s)
 
 void turns_step(struct scheduler *s)
 {
-    if (!batcher_open(s) || !clock_may_act(s))
+    if (!batcher_open(s) || !clock_may_act(s) || recovery_unread(s))
         return;                                   /* whoever waits goes on waiting */
     for (size_t i = 0; i < s->turns.count; i++) { /* grows while it is walked */
         struct job *job = s->turns.items[i];
