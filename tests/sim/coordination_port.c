@@ -261,3 +261,10 @@ void coordination_tick(struct world *world)
         if (world->nodes[i].life)
             tend(world->nodes[i].life);
 }
+
+void coordination_wipe(struct world *world)
+{
+    vec_clear(&world->sessions);
+    vec_clear(&world->claims);
+    world->next_czxid = 1;
+}

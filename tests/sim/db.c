@@ -10,6 +10,7 @@ void db_init(struct db *db)
 {
     memset(db, 0, sizeof *db);
     db->next_id = 10;
+    db->generation = 1;
     for (size_t i = 0; i < CLAIM_SLOTS_ALL; i++)
         db->slots[i].decided_through = INT64_MIN;
 }
@@ -202,7 +203,7 @@ int64_t db_request(struct db *db, enum request_kind kind, int64_t job, int64_t r
 static enum status op_cluster(struct db *db, struct store_op *op)
 {
     (void)snprintf(op->cluster.id, sizeof op->cluster.id, "simulation");
-    op->cluster.generation = 1;
+    op->cluster.generation = db->generation;
     op->cluster.store_now.ms = db->now;
     return STATUS_OK;
 }

@@ -65,8 +65,8 @@ struct db_lease {
 };
 
 struct db {
-    int64_t now; /* the store's clock, kept by the world */
-    int64_t first_boot;
+    int64_t now;        /* the store's clock, kept by the world */
+    int64_t generation; /* of the coordination service */
     VEC(struct db_boot) boots;
     struct db_slot slots[CLAIM_SLOTS_ALL];
     VEC(struct db_job) jobs;

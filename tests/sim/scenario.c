@@ -88,7 +88,9 @@ static void put_job(struct world *world, struct sim_job *job)
         "{\"apiVersion\":\"carillon/v1\",\"kind\":\"Job\",\"metadata\":{\"project\":\"default\",\"name\":\"%s\"},\"spec\":{\"triggers\":[",
         job->name);
     write_trigger(world, job, &json);
-    str_addf(&json, "],\"overlap\":\"%s\",\"max_parallel\":20,\"timeout\":\"40s\",\"graph\":[", overlap);
+    job->retries[job->version] = world_chance(world, 25) ? (int)world_draw(world, 1, 2) : 0;
+    str_addf(&json, "],\"retry\":{\"max\":%d,\"delay\":\"700ms\"}", job->retries[job->version]);
+    str_addf(&json, ",\"overlap\":\"%s\",\"max_parallel\":20,\"timeout\":\"40s\",\"graph\":[", overlap);
     write_steps(world, &json);
     str_add(&json, "]}}");
     struct faults faults;
@@ -173,6 +175,16 @@ struct repair {
     size_t node;
 };
 
+/* What an operator does when the coordination service was wiped: the next generation begins, and all start again. */
+static void adopt_coordination(struct world *world)
+{
+    world->db.generation++;
+    for (size_t i = 0; i < world->node_count; i++) {
+        node_kill(world, i);
+        node_start(world, i);
+    }
+}
+
 static void repair(struct world *world, void *context)
 {
     struct repair *r = context;
@@ -209,12 +221,31 @@ static void repair(struct world *world, void *context)
     case 8:
         world->executors[r->node % EXECUTORS_MAX].down = false;
         break;
+    case 12:
+        world->store_slow = false;
+        break;
+    case 13:
+        node->stop_at_commit = false;
+        node_resume(world, r->node);
+        break;
+    case 15:
+        adopt_coordination(world);
+        break;
     default:
         node->clock_offset = 0;
         break;
     }
     world_trace(world, "repaired: %d %s", r->kind, node->name);
     free(r);
+}
+
+static void restart(struct world *world, void *context)
+{
+    struct node *node = context;
+    if (world->releasing)
+        return;
+    node_kill(world, (size_t)(node - world->nodes));
+    node_start(world, (size_t)(node - world->nodes));
 }
 
 static void fault(struct world *world, void *context)
@@ -230,9 +261,16 @@ static void fault(struct world *world, void *context)
                                         "executor down",
                                         "clock jump",
                                         "graceful stop",
-                                        "everything is killed"};
+                                        "everything is killed",
+                                        "store slow",
+                                        "SIGSTOP between commit and send",
+                                        "restart storm",
+                                        "coordination wiped"};
     int64_t dice = world_draw(world, 1, 100), last = world_draw(world, 100, 12000);
-    int kind = dice <= 18   ? 0
+    int kind = dice <= 12   ? 0
+               : dice <= 14 ? 14
+               : dice <= 18 ? 12
+               : dice <= 23 ? 13
                : dice <= 32 ? 1
                : dice <= 42 ? 2
                : dice <= 52 ? 3
@@ -242,7 +280,8 @@ static void fault(struct world *world, void *context)
                : dice <= 83 ? 7
                : dice <= 89 ? 8
                : dice <= 92 ? 9
-               : dice <= 97 ? 10
+               : dice <= 96 ? 10
+               : dice <= 97 ? 15
                             : 11;
     size_t index = (size_t)world_draw(world, 0, (int64_t)world->node_count - 1);
     struct node *node = &world->nodes[index];
@@ -292,6 +331,22 @@ static void fault(struct world *world, void *context)
         kind = 0; /* started again later */
         last += 15000;
         break;
+    case 12:
+        world->store_slow = true;
+        break;
+    case 13:
+        node->stop_at_commit = true;
+        break;
+    case 14:
+        for (int64_t at = 0, n = world_draw(world, 2, 6); n > 0; n--) {
+            at += world_draw(world, 20, 2500);
+            world_at(world, world->now + at, restart, node);
+        }
+        return;
+    case 15:
+        coordination_wipe(world);
+        sim_plan.wiped = true;
+        break;
     default:
         for (size_t i = 0; i < world->node_count; i++)
             node_kill(world, i);
@@ -314,6 +369,9 @@ static void heal(struct world *world, void *context)
     (void)context;
     world_trace(world, "all is healed");
     world->healing = true;
+    if (sim_plan.wiped)
+        adopt_coordination(world);
+    world->store_slow = false;
     world->store_down = world->coordination_down = world->lose_commits = false;
     for (size_t i = 0; i < EXECUTORS_MAX; i++)
         world->executors[i].down = false;
@@ -321,6 +379,7 @@ static void heal(struct world *world, void *context)
         struct node *node = &world->nodes[i];
         node->cut_store = node->cut_coordination = node->cut_executors = false;
         node->clock_offset = 0;
+        node->stop_at_commit = false;
         node_resume(world, i);
         node_start(world, i);
     }
@@ -363,6 +422,8 @@ void scenario_prepare(struct world *world)
         (void)snprintf(world->nodes[i].name, sizeof world->nodes[i].name, "s%zu", i + 1);
         world_at(world, world->now + world_draw(world, 0, 500), first_start, (void *)(intptr_t)i);
     }
+    if (world->node_count > 1 && world_chance(world, 5)) /* two processes of one name: one of them waits */
+        memcpy(world->nodes[1].name, world->nodes[0].name, sizeof world->nodes[0].name);
     for (size_t i = 0; i < sim_plan.job_count; i++)
         world_at(world, world->now + world_draw(world, 0, 8000), make_job, &sim_plan.jobs[i]);
     tick(world, NULL);

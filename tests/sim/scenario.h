@@ -19,6 +19,7 @@ struct sim_job {
     enum sim_kind kind;
     int64_t period[SIM_VERSIONS + 1]; /* by version: instants are multiples of it (EVERY, CRON) */
     int64_t at;                       /* AT */
+    int retries[SIM_VERSIONS + 1];    /* by version: of a failed run */
     int64_t version;
     bool exclusive; /* overlap wait, skip or replace: never two at work */
     bool deleted;
@@ -31,6 +32,7 @@ struct sim_plan {
     size_t job_count;
     VEC(int64_t) enqueued; /* acknowledged requests: ids of runs */
     int64_t faults_end, end;
+    bool wiped; /* the coordination service was: somebody must adopt it */
 };
 
 extern struct sim_plan sim_plan;

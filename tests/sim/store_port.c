@@ -73,6 +73,10 @@ static void execute(struct world *world, struct pending *pending)
                         op->slots_take.takes[i].taken ? "done" : "refused");
     if (op->kind == STORE_BATCH && !op->status)
         check_batch(world, &op->batch);
+    if (op->kind == STORE_BATCH && !op->status && op->batch.fire_count && pending->life->node->stop_at_commit) {
+        pending->life->node->stop_at_commit = false;
+        node_pause(world, (size_t)(pending->life->node - world->nodes));
+    }
 }
 
 static void reach_store(struct world *world, void *context)
@@ -111,7 +115,7 @@ static void submit(struct store *store, struct store_op *op)
     }
     /* One connection for writes: in order, one after another. Others may overtake. */
     int64_t *free_at = writes(op->kind) ? &life->write_free_at : &life->read_free_at;
-    int64_t at = world->now + world_draw(world, 0, 2);
+    int64_t at = world->now + (world->store_slow ? world_draw(world, 50, 1500) : world_draw(world, 0, 2));
     if (writes(op->kind)) {
         at = at > *free_at ? at : *free_at;
         *free_at = at + world_draw(world, 1, world_chance(world, 3) ? 80 : 4);

@@ -67,6 +67,7 @@ struct node {
     bool paused;
     int64_t clock_offset;
     bool cut_store, cut_coordination, cut_executors;
+    bool stop_at_commit; /* SIGSTOP at its next commit of a fire: before anything is sent */
 };
 
 struct session {
@@ -103,7 +104,7 @@ struct world {
     int64_t now, begin, steps, still; /* still: events since time moved */
     struct heap events;
     struct db db;
-    bool store_down, coordination_down, lose_commits;
+    bool store_down, store_slow, coordination_down, lose_commits;
     int64_t next_session, next_czxid;
     VEC(struct session) sessions;
     VEC(struct claim) claims;
@@ -146,6 +147,7 @@ void coordination_port_init(struct life *life);
 void dispatch_port_init(struct life *life);
 void coordination_leave(struct life *life);  /* its process is gone */
 void coordination_tick(struct world *world); /* expiries, notices */
+void coordination_wipe(struct world *world); /* emptied: no sessions, no claims, and numbers begin anew */
 
 /* invariants.c */
 void check_batch(struct world *world, const struct store_batch *batch);
