@@ -13,15 +13,17 @@ static bool definition_path(const struct args *args, const struct client *client
                             enum exit_code *ret_code)
 {
     static const char *const kinds[] = {"job", "app", "calendar"};
-    const char *kind = args_get(args, "--kind");
-    if (kind && !strcmp(kind, "project")) {
+    const char *kind = args_get(args, "--kind"); /* as in documents, too: Application */
+    if (kind && !strcasecmp(kind, "application"))
+        kind = "app";
+    if (kind && !strcasecmp(kind, "project")) {
         client_path(ret, "/projects/%s", args->words[0]);
         return true;
     }
     struct full_name name;
     *ret_code = EXIT_BAD_INPUT;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (kind && strcmp(kind, kinds[i]))
+        if (kind && strcasecmp(kind, kinds[i]) != 0)
             continue;
         if (!full_name_split(client, args->words[0], &name))
             return false;

@@ -190,7 +190,7 @@ static enum exit_code run(const struct args *args)
     const char *path = "/jobs:run";
     if (args_get(args, "--wait")) /* with --json the one answer is all that is printed */
         path = args_get(args, "--json") ? "/jobs:run?wait=10m" : "/jobs:run?wait=6s";
-    return call_verb(args, path, "", "ran");
+    return call_verb(args, path, "", args_get(args, "--wait") ? "ran" : "started");
 }
 
 static enum exit_code enqueue(const struct args *args)

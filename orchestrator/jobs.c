@@ -20,13 +20,23 @@ void job_delete(struct call *call)
     definition_handle_delete(call, DOCUMENT_JOB, call->name);
 }
 
+static bool state_known(struct call *call)
+{
+    static const char *const states[] = {"active", "paused", "suspended"};
+    const char *state = http_query(call->request, "state");
+    for (size_t i = 0; state && i < sizeof states / sizeof *states; i++)
+        if (!strcmp(state, states[i]))
+            return true;
+    return !state || call_fail(call, PARAMETER_INVALID, "name", "state", "reason", "active, paused or suspended", NULL);
+}
+
 void jobs_list(struct call *call)
 {
     struct page page;
     struct store_op op;
     struct catalog catalog;
     struct out out = out_to(call_body(call));
-    if (!input_page(call, &page))
+    if (!input_page(call, &page) || !state_known(call))
         return;
     store_op_init(&op, STORE_LIST);
     op.list.kind = DOCUMENT_JOB;

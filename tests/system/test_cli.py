@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness import BINARY, Executor, Standalone
+from harness import BINARY, Executor, Standalone, until
 
 SHOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/shop")
 DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs")
@@ -150,11 +150,11 @@ def test_requests_carry_parameters(world):
 
 def test_pause_and_resume(world):
     assert "paused" in world("pause", "good").stdout
-    assert [j["name"] for j in world.json("jobs", "--state", "paused")["items"]] == ["good"]
+    until(lambda: [j["name"] for j in world.json("jobs", "--state", "paused")["items"]] == ["good"], 5, "the job to be paused")
     assert "succeeded" in world("run", "good", "--wait").stdout
     assert "nothing of the pause will run" in world("resume", "good").stdout
     world("pause", "good", "--trigger", "yearly")
-    assert world.json("triggers", "good")["triggers"][0]["paused"]
+    until(lambda: world.json("triggers", "good")["triggers"][0]["paused"], 5, "the trigger to be paused")
     world("resume", "good", "--trigger", "yearly", "--skip-missed")
     assert world.json("pause", "good")["items"][0]["result"]["paused"] and world.json("resume", "good")["items"][0]["ok"]
     assert "no trigger" in world("pause", "good", "--trigger", "none", code=3).stderr
@@ -244,7 +244,7 @@ def test_what_a_newcomer_mistypes(world, tmp_path):
     for args, code, words in (
             (["foo"], 2, "no verb"), (["--json", "jobs"], 2, "verb comes first"), (["jobs", "--nope"], 2, "--nope"), (["run"], 2, "usage"),
             (["runs", "--limit"], 2, "needs a value"), (["runs", "--limit", "0"], 2, "limit"), (["runs", "--state", "done"], 2, "succeeded"),
-            (["runs", "--from", "yesterday"], 2, "RFC 3339"), (["job", "a/b/c"], 2, "PROJECT/NAME"), (["jobs", "-p", "nowhere"], 3, "nowhere"),
+            (["jobs", "--state", "done"], 2, "suspended"), (["runs", "--from", "yesterday"], 2, "RFC 3339"), (["job", "a/b/c"], 2, "PROJECT/NAME"), (["jobs", "-p", "nowhere"], 3, "nowhere"),
             (["run", "nobody"], 3, "nobody"), (["jobs", "--token", "wrong"], 1, "token"), (["completion", "fish"], 2, "bash"),
             (["jobs", "--url", "http://127.0.0.1:1"], 5, "running there?"), (["cron", "next", "30 2 * *"], 2, "4 fields"),
             (["cron", "next", "0 30 2 * * *"], 2, "'?'"), (["render", "${shedule}"], 2, "did you mean scheduled"),
