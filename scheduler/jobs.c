@@ -331,8 +331,11 @@ void job_rule(struct scheduler *s, struct job *job, struct job_version *version,
         compile(s, t);
     }
     memory_clear(job);
-    for (size_t i = 0; i < job->trigger_count; i++)
+    for (size_t i = 0; i < job->trigger_count; i++) {
         planner_arm(s, &job->triggers[i]);
+        if (loading)
+            delay_recall(s, job, &job->triggers[i]);
+    }
     store_errors(s, job);
     version_unref(s, old);
 }

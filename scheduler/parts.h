@@ -101,6 +101,10 @@ void planner_decide(struct scheduler *s, struct trigger *trigger, instant until,
 void planner_trigger_ended(struct scheduler *s, struct job *job, const char *trigger, instant end,
                            struct bundle *bundle);
 
+/* delay.c: ends of runs that `delay` triggers count from */
+void delay_recall(struct scheduler *s, struct job *job, struct trigger *trigger); /* after a load: is it known? */
+void delay_ended_early(struct job *job, const char *trigger, instant end); /* its triggers are not made yet */
+
 /* activation.c */
 void activation_step(struct scheduler *s);
 void activation_fetch(struct scheduler *s, struct job *job); /* the document of the version that ruled before */

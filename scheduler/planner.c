@@ -236,6 +236,8 @@ void planner_decide(struct scheduler *s, struct trigger *t, instant until, enum 
 void planner_trigger_ended(struct scheduler *s, struct job *job, const char *name, instant end, struct bundle *bundle)
 {
     struct trigger *t = job_trigger(job, name);
+    if (!t)
+        delay_ended_early(job, name, end);
     if (!t || !t->waiting)
         return;
     t->waiting = false;

@@ -130,6 +130,47 @@ static void delay_counts_from_the_end(void **state)
     world_free(w);
 }
 
+/* Its run was finished by somebody who did not own the slot: the end stands in the history alone. */
+static void delay_asks_the_history(void **state)
+{
+    (void)state;
+    struct world *w = world_create(START);
+    int64_t job = world_put(w, DOCUMENT_JOB, "j", "{\"triggers\":[{\"delay\":\"10s\"}]," URL_STEP "}");
+    (void)world_start(w, 0, true);
+    world_run(w, 13000);
+    assert_int_equal(world_runs(w, job, NULL, RUN_SUCCEEDED), 1);
+    world_kill(w, 0, 0);
+    w->states.count = 0;
+    (void)world_start(w, 0, true);
+    world_run(w, 20000);
+    assert_true(world_runs(w, job, NULL, -1) >= 2);
+    assert_int_equal(instant_sub(w->runs.items[1].scheduled_at, w->runs.items[0].ended_at), 10000);
+    world_free(w);
+}
+
+static void delay_over_a_hand_over(void **state)
+{
+    (void)state;
+    for (span end = 0; end < 2000; end += 50) {
+        struct world *w = world_create(START);
+        call_time = 4000 + end;
+        w->script = takes;
+        int64_t job = world_put(w, DOCUMENT_JOB, "j", "{\"triggers\":[{\"delay\":\"2s\"}]," URL_STEP "}");
+        struct scheduler *first = world_start(w, 0, false);
+        world_run(w, 4000);
+        (void)world_start(w, 1, false);
+        world_run(w, 2000);
+        assert_int_equal(world_runs(w, job, NULL, RUN_RUNNING), 1);
+        scheduler_drain(first, w->now);
+        w->nodes[0].wake = w->now.mono.ms;
+        world_run(w, 20000);
+        assert_true(world_runs(w, job, NULL, -1) >= 3);
+        for (size_t i = 1; i < w->runs.count; i++)
+            assert_int_equal(instant_sub(w->runs.items[i].scheduled_at, w->runs.items[i - 1].ended_at), 2000);
+        world_free(w);
+    }
+}
+
 static void edit_rules_within_a_second(void **state)
 {
     (void)state;
@@ -361,6 +402,8 @@ int main(void)
         cmocka_unit_test(one_may_wait),
         cmocka_unit_test(pause_and_resume),
         cmocka_unit_test(delay_counts_from_the_end),
+        cmocka_unit_test(delay_asks_the_history),
+        cmocka_unit_test(delay_over_a_hand_over),
         cmocka_unit_test(edit_rules_within_a_second),
         cmocka_unit_test(edit_while_down),
         cmocka_unit_test(shorter_delay_goes_on),

@@ -300,13 +300,24 @@ static enum status runs_adopt(struct world *w, struct store_op *op)
     return STATUS_OK;
 }
 
+static int newest_first(const void *a, const void *b)
+{
+    const struct run_row *x = a, *y = b;
+    int order = instant_cmp(y->scheduled_at, x->scheduled_at);
+    return order ? order : (y->id > x->id) - (y->id < x->id);
+}
+
 static enum status runs_list(struct world *w, struct store_op *op)
 {
     struct store_runs_list *list = &op->runs_list;
     list->rows = arena_array(&op->arena, struct run_row, w->runs.count + 1);
-    for (size_t i = 0; i < w->runs.count; i++)
-        if ((list->states >> w->runs.items[i].state & 1) && strcmp(w->runs.items[i].node, list->node) == 0)
-            list->rows[list->count++] = w->runs.items[i];
+    for (size_t i = 0; i < w->runs.count; i++) {
+        const struct run_row *row = &w->runs.items[i];
+        if ((!list->states || list->states >> row->state & 1) && (!list->node || strcmp(row->node, list->node) == 0) &&
+            (!list->trigger || strcmp(row->trigger, list->trigger) == 0))
+            list->rows[list->count++] = *row;
+    }
+    qsort(list->rows, list->count, sizeof *list->rows, newest_first);
     return STATUS_OK;
 }
 

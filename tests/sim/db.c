@@ -521,23 +521,52 @@ static enum status op_triggers(struct db *db, struct store_op *op)
     return STATUS_OK;
 }
 
-/* A page of open runs of one node, newest first; all that a scheduler asks for. */
+/* The newest run of a trigger that is no re-run. */
+static enum status newest_of_trigger(struct db *db, struct store_op *op)
+{
+    struct store_runs_list *list = &op->runs_list;
+    const struct run_row *newest = NULL;
+    for (size_t i = 0; i < db->order.count; i++) {
+        const struct run_row *row = &db->order.items[i]->row;
+        const struct db_job *job = db_find_job(db, row->job);
+        if (job && strcmp(job->name, list->job) == 0 && strcmp(row->trigger, list->trigger) == 0 &&
+            row->generation == 0 && (!newest || row->scheduled_at.ms > newest->scheduled_at.ms))
+            newest = row;
+    }
+    list->rows = arena_array(&op->arena, struct run_row, 1);
+    if (newest)
+        copy_run(&op->arena, &list->rows[list->count++], newest);
+    return STATUS_OK;
+}
+
+static bool listed(struct db *db, const struct store_runs_list *list, const struct run_row *row)
+{
+    return (!list->states || list->states & 1u << row->state) && (!list->node || !strcmp(list->node, row->node)) &&
+           (!list->trigger || !strcmp(list->trigger, row->trigger)) &&
+           (!list->job || !strcmp(list->job, db_find_job(db, row->job)->name));
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct run_row *x = a, *y = b;
+    int64_t order = y->scheduled_at.ms != x->scheduled_at.ms ? y->scheduled_at.ms - x->scheduled_at.ms : y->id - x->id;
+    return (order > 0) - (order < 0);
+}
+
 static enum status op_runs_list(struct db *db, struct store_op *op)
 {
     struct store_runs_list *list = &op->runs_list;
-    size_t skip = (size_t)list->skip;
-    list->rows = arena_array(&op->arena, struct run_row, db->open.count + 1);
-    for (size_t i = db->open.count; i-- > 0;) {
-        const struct run_row *row = &db->open.items[i]->row;
-        if (!(list->states & 1u << row->state) || (list->node && strcmp(list->node, row->node)))
-            continue;
-        if (skip > 0)
-            skip--;
-        else if (list->count == (size_t)list->limit)
-            list->next_cursor = "more";
-        else
-            copy_run(&op->arena, &list->rows[list->count++], row);
-    }
+    struct run_row *all = arena_array(&op->arena, struct run_row, db->order.count + 1);
+    size_t count = 0;
+    for (size_t i = 0; i < db->order.count; i++)
+        if (listed(db, list, &db->order.items[i]->row))
+            copy_run(&op->arena, &all[count++], &db->order.items[i]->row);
+    qsort(all, count, sizeof *all, newest_first);
+    size_t skip = (size_t)list->skip < count ? (size_t)list->skip : count;
+    list->rows = all + skip;
+    list->count = count - skip < (size_t)list->limit ? count - skip : (size_t)list->limit;
+    list->total = (int64_t)count;
+    list->next_cursor = skip + list->count < count ? "more" : NULL;
     return STATUS_OK;
 }
 

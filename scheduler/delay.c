@@ -1,0 +1,73 @@
+/* A `delay` trigger counts from the end of its last run. That end is written with the run's end, but only by whoever
+ * owns the slot: when the run was finished by somebody else (a node that drains, one that adopted it) and the owner
+ * died before it noticed, the trigger's state does not know of it. Then the history is asked, or the trigger would wait
+ * for ever. */
+#include <string.h>
+
+#include "scheduler/parts.h"
+
+#define RUNS_LOOKED_AT 100 /* retries of one instant stand before its own run */
+
+static bool stands_still(const struct trigger *t)
+{
+    const struct schedule_memory memory = {.activated = t->activated, .last_end = t->last_end};
+    return t->spec->kind == TRIGGER_DELAY && t->schedule && !t->waiting &&
+           instant_cmp(schedule_next(t->schedule, &memory, t->decided).at, INSTANT_MAX) == 0;
+}
+
+static instant end_of_last(const struct store_runs_list *list, int64_t job)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->rows[i].job == job && list->rows[i].generation == 0 && run_state_terminal(list->rows[i].state))
+            return list->rows[i].ended_at;
+    return INSTANT_NONE;
+}
+
+static void answered(struct scheduler *s, struct work *work)
+{
+    const struct store_runs_list *list = &work->op.runs_list;
+    struct job *job = job_find(s, work->number);
+    struct trigger *t = job && job->loaded ? job_trigger(job, list->trigger) : NULL;
+    if (!t || !stands_still(t))
+        return;
+    instant before = t->last_end;
+    t->last_end = work_ok(s, work) ? end_of_last(list, job->id) : INSTANT_NONE;
+    if (stands_still(t)) /* nothing is known of it: from now on, rather than never */
+        t->last_end = s->now.wall;
+    if (stands_still(t)) { /* its end has come, it has nothing more to fire */
+        t->last_end = before;
+        return;
+    }
+    struct bundle *bundle = bundle_new(s);
+    bundle_state(bundle, t);
+    bundle_put(s, bundle, true);
+    planner_arm(s, t);
+}
+
+void delay_recall(struct scheduler *s, struct job *job, struct trigger *t)
+{
+    if (!stands_still(t))
+        return;
+    size_t project = strlen(job->project) + 1, name = strlen(job->name) + 1, trigger = strlen(t->spec->name) + 1;
+    char *texts = mem_alloc(project + name + trigger);
+    memcpy(texts, job->project, project);
+    memcpy(texts + project, job->name, name);
+    memcpy(texts + project + name, t->spec->name, trigger);
+    struct work *work = work_new(s, STORE_RUNS_LIST, answered);
+    work->memory = texts;
+    work->number = job->id;
+    work->op.runs_list.project = texts;
+    work->op.runs_list.job = texts + project;
+    work->op.runs_list.trigger = texts + project + name;
+    work->op.runs_list.from = work->op.runs_list.to = INSTANT_NONE;
+    work->op.runs_list.has_error = work->op.runs_list.origin = -1;
+    work->op.runs_list.limit = RUNS_LOOKED_AT;
+    work_submit(work);
+}
+
+void delay_ended_early(struct job *job, const char *trigger, instant end)
+{
+    for (size_t i = 0; i < job->memory.count; i++)
+        if (strcmp(job->memory.items[i].trigger, trigger) == 0)
+            job->memory.items[i].last_end = instant_max(job->memory.items[i].last_end, end);
+}
