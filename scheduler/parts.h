@@ -221,7 +221,7 @@ void recovery_suspect(struct scheduler *s, int64_t boot);
 /* A queued run was adopted for a job whose slot is not ours: it is held until its elders elsewhere are known. */
 void recovery_others(struct scheduler *s, struct job *job);
 bool recovery_settled(const struct scheduler *s);
-/* Open runs may be ours in the store, but unknown here: the reply of their adoption was lost. */
+/* Open runs are being adopted: some may be ours in the store, but unknown here, or known here before their siblings. */
 bool recovery_unread(const struct scheduler *s);
 void recovery_step(struct scheduler *s);
 void recovery_release(struct scheduler *s);

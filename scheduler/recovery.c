@@ -408,9 +408,9 @@ static void fence(struct scheduler *s, struct dead_boot *dead)
 bool recovery_unread(const struct scheduler *s)
 {
     for (size_t i = 0; i < s->dead.count; i++)
-        if (s->dead.items[i].reply_lost || s->dead.items[i].reading > 0)
+        if (s->dead.items[i].phase == DEAD_ADOPT)
             return true;
-    return false;
+    return !recovery_settled(s);
 }
 
 void recovery_step(struct scheduler *s)
