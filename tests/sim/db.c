@@ -521,24 +521,6 @@ static enum status op_triggers(struct db *db, struct store_op *op)
     return STATUS_OK;
 }
 
-/* The newest run of a trigger that is no re-run. */
-static enum status newest_of_trigger(struct db *db, struct store_op *op)
-{
-    struct store_runs_list *list = &op->runs_list;
-    const struct run_row *newest = NULL;
-    for (size_t i = 0; i < db->order.count; i++) {
-        const struct run_row *row = &db->order.items[i]->row;
-        const struct db_job *job = db_find_job(db, row->job);
-        if (job && strcmp(job->name, list->job) == 0 && strcmp(row->trigger, list->trigger) == 0 &&
-            row->generation == 0 && (!newest || row->scheduled_at.ms > newest->scheduled_at.ms))
-            newest = row;
-    }
-    list->rows = arena_array(&op->arena, struct run_row, 1);
-    if (newest)
-        copy_run(&op->arena, &list->rows[list->count++], newest);
-    return STATUS_OK;
-}
-
 static bool listed(struct db *db, const struct store_runs_list *list, const struct run_row *row)
 {
     return (!list->states || list->states & 1u << row->state) && (!list->node || !strcmp(list->node, row->node)) &&

@@ -60,6 +60,9 @@ static void check_touched(struct world *world, int64_t id)
 {
     const struct db_run *run = db_find_run(&world->db, id);
     if (run) {
+        if (run->row.started_at.ms > 0 && run->row.started_at.ms < run->row.due_at.ms)
+            world_break(world, "run %lld began %lld ms before it was due", (long long)id,
+                        (long long)(run->row.due_at.ms - run->row.started_at.ms));
         check_keys(world, run);
         if (world->steps % 8 == 0 || run_state_terminal(run->row.state))
             check_replay(world, run);
@@ -323,7 +326,9 @@ void check_end(struct world *world)
         if (row && !job->deleted && !owner_alive(world, db->slots[row->slot].owner_boot))
             world_break(world, "invariant 8: slot %d of %s has no living owner", row->slot, job->name);
         check_ledger(world, job);
+        check_outcomes(world, job);
     }
+    check_requests(world);
     for (size_t i = 0; i < db->open.count; i++)
         check_run_end(world, &db->open.items[i]->row);
     for (size_t i = 0; i < sim_plan.enqueued.count; i++)

@@ -37,4 +37,8 @@ struct sim_plan {
 
 extern struct sim_plan sim_plan;
 
+/* outcomes.c: when all is healed and settled */
+void check_outcomes(struct world *world, const struct sim_job *job);
+void check_requests(struct world *world);
+
 #endif

@@ -1,0 +1,192 @@
+/* What must have become of single things when all is healed: instants of `delay` and `at` triggers, retries, edits,
+ * requests. Like the ledger in invariants.c it asks the rows alone. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/scenario.h"
+
+static const struct trigger_state_row *state_of(const struct db *db, int64_t job)
+{
+    for (size_t i = 0; i < db->states.count; i++)
+        if (db->states.items[i].row.job == job)
+            return &db->states.items[i].row;
+    return NULL;
+}
+
+static bool paused(const struct db *db, int64_t job)
+{
+    const struct trigger_state_row *state = state_of(db, job);
+    return state && (state->paused || state->job_paused);
+}
+
+static bool scheduled(const struct run_row *run, int64_t job)
+{
+    return run->job == job && run->generation == 0 && !strcmp(run->trigger, "t");
+}
+
+static bool long_ago(const struct world *world, int64_t at)
+{
+    return at < world->now - SIM_PATIENCE;
+}
+
+/* ---- delay ---------------------------------------------------------------------------------------------------------
+ */
+
+static const struct run_row *next_run(const struct db *db, int64_t job, int64_t after)
+{
+    const struct run_row *found = NULL;
+    for (size_t i = 0; i < db->order.count; i++) {
+        const struct run_row *run = &db->order.items[i]->row;
+        if (scheduled(run, job) && run->scheduled_at.ms > after &&
+            (!found || run->scheduled_at.ms < found->scheduled_at.ms))
+            found = run;
+    }
+    return found;
+}
+
+/* Newest skip or activation in (after, until]; INT64_MIN: none. */
+static int64_t newest_other(const struct db *db, int64_t job, int64_t after, int64_t until)
+{
+    int64_t newest = INT64_MIN;
+    for (size_t i = 0; i < db->skips.count; i++) {
+        int64_t at = db->skips.items[i].row.to.ms;
+        if (db->skips.items[i].row.job == job && at > after && at <= until && at > newest)
+            newest = at;
+    }
+    for (size_t i = 0; i < db->activations.count; i++) {
+        int64_t at = db->activations.items[i].row.from.ms;
+        if (db->activations.items[i].row.job == job && at > after && at <= until && at > newest)
+            newest = at;
+    }
+    return newest;
+}
+
+static void check_spacing(struct world *world, const struct sim_job *job, const struct run_row *a,
+                          const struct run_row *b)
+{
+    int64_t due = a->ended_at.ms + job->period[b->version];
+    bool plain = a->version == b->version &&
+                 a->boot == b->boot && /* a take-over may not know the end: it counts from itself */
+                 newest_other(&world->db, job->id, a->scheduled_at.ms, b->scheduled_at.ms) == INT64_MIN;
+    if (!run_state_terminal(a->state))
+        world_break(world, "%s: run %lld was fired before %lld has ended", job->name, (long long)b->id,
+                    (long long)a->id);
+    else if (b->scheduled_at.ms < due || (plain && b->scheduled_at.ms != due))
+        world_break(world, "%s: run %lld stands %lld ms after the end of %lld, its delay is %lld ms", job->name,
+                    (long long)b->id, (long long)(b->scheduled_at.ms - a->ended_at.ms), (long long)a->id,
+                    (long long)job->period[b->version]);
+}
+
+static void check_delay(struct world *world, const struct sim_job *job)
+{
+    const struct db *db = &world->db;
+    const struct run_row *last = NULL;
+    for (const struct run_row *run; (run = next_run(db, job->id, last ? last->scheduled_at.ms : INT64_MIN)); last = run)
+        if (last)
+            check_spacing(world, job, last, run);
+    if (job->deleted || paused(db, job->id) || (last && !run_state_terminal(last->state)))
+        return;
+    int64_t since = newest_other(db, job->id, INT64_MIN, INT64_MAX);
+    since = last && last->ended_at.ms > since ? last->ended_at.ms : since;
+    if (long_ago(world, since + job->period[job->version]))
+        world_break(world, "invariant 2: %s stands still since %.3f", job->name, (double)(since - world->begin) / 1000);
+}
+
+/* ---- at ------------------------------------------------------------------------------------------------------------
+ */
+
+static void check_at(struct world *world, const struct sim_job *job)
+{
+    const struct db *db = &world->db;
+    int outcomes = 0;
+    bool promised = false;
+    for (size_t i = 0; i < db->order.count; i++)
+        outcomes += scheduled(&db->order.items[i]->row, job->id);
+    for (size_t i = 0; i < db->skips.count; i++)
+        outcomes += db->skips.items[i].row.job == job->id;
+    for (size_t i = 0; i < db->activations.count; i++) {
+        const struct activation_row *row = &db->activations.items[i].row;
+        if (row->job != job->id || row->from.ms > job->at)
+            continue;
+        promised = row->kind != ACTIVATION_DELETE;
+    }
+    promised = promised && !paused(db, job->id) && long_ago(world, job->at);
+    if (outcomes > 1 || (promised && !outcomes))
+        world_break(world, "invariant 2: the one instant of %s has %d outcomes", job->name, outcomes);
+}
+
+/* ---- edits and requests --------------------------------------------------------------------------------------------
+ */
+
+static void check_edits(struct world *world, const struct sim_job *job)
+{
+    const struct db *db = &world->db;
+    const struct db_job *row = db_find_job(&world->db, job->id);
+    int64_t version = 0, wish = REQUEST_RESUME;
+    bool gone = false, settled = true;
+    for (size_t i = 0; i < db->activations.count; i++)
+        if (db->activations.items[i].row.job == job->id) {
+            gone = gone || db->activations.items[i].row.kind == ACTIVATION_DELETE;
+            if (db->activations.items[i].row.kind == ACTIVATION_VERSION)
+                version = db->activations.items[i].row.version;
+        }
+    if (!row || !long_ago(world, row->versions[row->version_count - 1].created_at))
+        return;
+    if (job->deleted ? version && !gone : version != job->version)
+        world_break(world, "invariant 9: version %lld of %s rules, version %lld%s was acknowledged", (long long)version,
+                    job->name, (long long)job->version, job->deleted ? " and then its end" : "");
+    for (size_t i = 0; i < db->requests.count; i++) {
+        const struct request_row *request = &db->requests.items[i].row;
+        if (request->job != job->id || (request->kind != REQUEST_PAUSE && request->kind != REQUEST_RESUME))
+            continue;
+        wish = request->kind;
+        settled = long_ago(world, request->created_at.ms);
+    }
+    if (!job->deleted && settled && paused(db, job->id) != (wish == REQUEST_PAUSE))
+        world_break(world, "invariant 9: %s is %s, but the last wish was another", job->name,
+                    paused(db, job->id) ? "paused" : "active");
+}
+
+void check_requests(struct world *world)
+{
+    const struct db *db = &world->db;
+    for (size_t i = 0; i < db->requests.count; i++) {
+        const struct db_request *request = &db->requests.items[i];
+        const struct db_run *run = request->row.run ? db_find_run(&world->db, request->row.run) : NULL;
+        if (!long_ago(world, request->row.created_at.ms))
+            continue;
+        if (!request->outcome)
+            world_break(world, "invariant 9: request %lld (kind %d) of job %lld is still open",
+                        (long long)request->row.id, (int)request->row.kind, (long long)request->row.job);
+        else if (run && !strcmp(request->outcome, "canceled") && !run_state_terminal(run->row.state))
+            world_break(world, "invariant 9: run %lld was canceled long ago and is still %s", (long long)run->id,
+                        run_state_text(run->row.state));
+    }
+}
+
+/* ---- retries -------------------------------------------------------------------------------------------------------
+ */
+
+static void check_retry(struct world *world, const struct sim_job *job, const struct run_row *run)
+{
+    int children = 0;
+    bool due = run->state == RUN_FAILED && run->retry_no < job->retries[run->version] &&
+               long_ago(world, run->ended_at.ms) && !job->deleted;
+    for (size_t i = 0; i < world->db.order.count; i++)
+        children += world->db.order.items[i]->row.retry_of == run->id;
+    if (children > 1 || (due && !children))
+        world_break(world, "run %lld of %s has failed (retry %d of %d) and has %d retries", (long long)run->id,
+                    job->name, run->retry_no, job->retries[run->version], children);
+}
+
+void check_outcomes(struct world *world, const struct sim_job *job)
+{
+    if (job->kind == SIM_DELAY)
+        check_delay(world, job);
+    else if (job->kind == SIM_AT)
+        check_at(world, job);
+    check_edits(world, job);
+    for (size_t i = 0; i < world->db.order.count; i++)
+        if (world->db.order.items[i]->row.job == job->id)
+            check_retry(world, job, &world->db.order.items[i]->row);
+}
