@@ -28,12 +28,26 @@ static void look_again(struct scheduler *s, struct job *job, int64_t wall_ms)
         abort();
 }
 
+/* What the new state has promised by now is decided together with it. Were it left to a later batch, a crash in between
+ * would lose it: the slot may be marked as decided up to now already, for the edit was not known when that was written. */
+static void settle_since(struct scheduler *s, struct trigger *t, struct bundle *bundle)
+{
+    if (!held(t))
+        planner_decide(s, t, s->now.wall, DECIDE_NOW, bundle);
+}
+
 /* What the old state promised before `from`: decided; what a pause held back: recorded. */
 static void settle_before(struct scheduler *s, struct job *job, instant from, struct bundle *bundle)
 {
     instant until = instant_min(instant_add(from, -1), s->now.wall);
     for (size_t i = 0; i < job->trigger_count; i++)
         planner_decide(s, &job->triggers[i], until, held(&job->triggers[i]) ? DECIDE_SKIP : DECIDE_NOW, bundle);
+}
+
+/* What the store remembers of it must be what is known here: a trigger that comes back, or gets a limit, begins anew. */
+static bool remembered(const struct trigger *t)
+{
+    return held(t) || t->spec->max_fires > 0 || (t->fresh && t->job->ruling_version > 1);
 }
 
 static void switch_version(struct scheduler *s, struct job *job, instant from)
@@ -44,9 +58,11 @@ static void switch_version(struct scheduler *s, struct job *job, instant from)
     if (any)
         bundle_activation(bundle, job, NULL, job->newest->key.version, ACTIVATION_VERSION, from);
     job_rule(s, job, job->newest, from);
-    for (size_t i = 0; i < job->trigger_count; i++)
-        if (held(&job->triggers[i]))
+    for (size_t i = 0; i < job->trigger_count; i++) {
+        if (remembered(&job->triggers[i]))
             bundle_state(bundle, &job->triggers[i]);
+        settle_since(s, &job->triggers[i], bundle);
+    }
     bundle_put(s, bundle, false);
 }
 
@@ -117,6 +133,8 @@ static void fetched(struct scheduler *s, struct work *work)
         look_again(s, job, s->now.wall.ms + LATER);
         return;
     }
+    if (work->op.definitions.version != job->ruling_version)
+        return; /* the slot was lost and taken again meanwhile: another answer is on its way */
     job->busy = false;
     if (!job->loaded) {
         job_forget_if_idle(s, job);
@@ -211,6 +229,7 @@ bool activation_resume(struct scheduler *s, struct job *job, const char *name, i
                            skip_missed ? DECIDE_SKIP : DECIDE_RESUME, bundle);
         }
         bundle_state(bundle, t);
+        settle_since(s, t, bundle);
         planner_arm(s, t);
     }
     return true;

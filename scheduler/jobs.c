@@ -266,6 +266,7 @@ static void remember(struct job *job)
         memory->fires = t->fires;
         memory->paused = t->paused;
         memory->error = t->error_stored;
+        memory->limited = t->spec->max_fires > 0;
         memory->known = memory->state_known = true;
     }
 }
@@ -316,7 +317,7 @@ void job_rule(struct scheduler *s, struct job *job, struct job_version *version,
             t->activated = loading && !instant_is_none(memory->activated) ? memory->activated : begin;
             t->last_end = memory->last_end;
             t->paused_since = memory->paused_since;
-            t->fires = memory->fires;
+            t->fires = loading || memory->limited ? memory->fires : 0;
             t->paused = memory->paused;
             t->error_stored = memory->error;
         }
@@ -328,6 +329,7 @@ void job_rule(struct scheduler *s, struct job *job, struct job_version *version,
             instant_cmp(instant_add(t->last_end, t->spec->period), t->activated) < 0)
             t->last_end = INSTANT_NONE; /* it would lie before the edit: counted from there anew */
         t->waiting = t->spec->kind == TRIGGER_DELAY && run_open(job, t->spec->name);
+        t->fresh = !memory;
         compile(s, t);
     }
     memory_clear(job);

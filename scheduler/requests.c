@@ -59,7 +59,10 @@ static void run_request(struct scheduler *s, struct job *job, const struct reque
     char trigger[40];
     (void)snprintf(trigger, sizeof trigger, "manual-%lld", (long long)request->id);
     bool idle = !job->queue && overlap_may_start(spec->overlap, spec->max_parallel, (int64_t)job_running(s, job));
-    if (driver_find(s, request->id)) {
+    bool made = driver_find(s, request->id) != NULL; /* by an owner that died before it closed the request */
+    for (size_t i = 0; i < job->foreign.count; i++)
+        made |= job->foreign.items[i].id == request->id;
+    if (made) {
         bundle_request(bundle, request->id, "run");
         return;
     }
@@ -141,8 +144,9 @@ static bool carry_out(struct scheduler *s, const struct request_row *request, st
         bundle_request(bundle, request->id, "not_found");
         return true;
     }
-    if (job->busy)
-        return false;
+    bool pause = request->kind == REQUEST_PAUSE || request->kind == REQUEST_RESUME;
+    if (job->busy || (pause && instant_cmp(request->created_at, s->now.wall) > 0))
+        return false; /* the store's clock is ahead: what lies before the wish is not due here yet */
     switch (request->kind) {
     case REQUEST_RUN:
     case REQUEST_ENQUEUE:

@@ -76,6 +76,7 @@ struct trigger {
     bool paused;
     bool error_stored; /* the store shows it in error */
     bool waiting;      /* delay: until its run has ended */
+    bool fresh;        /* the version before had no trigger of this name */
 };
 
 /* What is remembered of a trigger by name, while no armed trigger holds it. */
@@ -84,6 +85,7 @@ struct memory {
     instant decided, activated, last_end, paused_since;
     int64_t fires;
     bool paused, known, state_known, error; /* known: it was activated once; state_known: the store has a state row */
+    bool limited;                           /* it had max_fires: only then are they counted for good */
 };
 
 struct foreign_run { /* an open run of the job that another boot drives */

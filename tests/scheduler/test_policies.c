@@ -191,6 +191,70 @@ static void edit_rules_within_a_second(void **state)
     world_free(w);
 }
 
+/* The slot may be marked as decided beyond an edit that nobody knew of: what the edit has promised by the time of its
+ * activation commits together with that, or a crash would lose it. */
+static void an_edit_brings_its_instants(void **state)
+{
+    (void)state;
+    struct world *w = world_create(START);
+    (void)world_start(w, 0, true);
+    world_run(w, 2020);
+    int64_t job = world_put(w, DOCUMENT_JOB, "j",
+                            "{\"overlap\":\"allow\",\"max_parallel\":100,\"triggers\":[{\"every\":"
+                            "\"20ms\",\"align\":true}]," URL_STEP "}");
+    for (int i = 0; i < 2000 && w->activations.count == 0; i++)
+        world_run(w, 1);
+    assert_int_equal(w->activations.count, 1);
+    world_kill(w, 0, 0);
+    for (int i = 0; i < WORLD_SLOTS; i++)
+        w->slots[i].decided = w->now.wall;
+    int64_t promised = (w->now.wall.ms - w->activations.items[0].from.ms) / 20;
+    assert_true(promised > 3);
+    assert_true((int64_t)world_runs(w, job, NULL, -1) >= promised - 1); /* but what came while it committed */
+    world_free(w);
+}
+
+static void a_limit_counts_from_its_edit(void **state)
+{
+    (void)state;
+    struct world *w = world_create(START);
+    int64_t job = world_put(w, DOCUMENT_JOB, "j", "{\"triggers\":[{\"every\":\"1s\",\"align\":true}]," URL_STEP "}");
+    (void)world_start(w, 0, true);
+    world_run(w, 5500);
+    (void)world_put(w, DOCUMENT_JOB, "j",
+                    "{\"triggers\":[{\"every\":\"1s\",\"align\":true,\"max_fires\":3}]," URL_STEP "}");
+    world_run(w, 1000);
+    world_kill(w, 0, 0);
+    (void)world_start(w, 0, true);
+    world_run(w, 10000);
+    assert_int_equal(world_runs(w, job, NULL, -1), 5 + 3);
+    world_free(w);
+}
+
+/* Its pause went with the version that had it; a restart must not bring that back. */
+static void a_trigger_that_comes_back(void **state)
+{
+    (void)state;
+    static const char *const with = "{\"triggers\":[{\"name\":\"a\",\"every\":\"1s\",\"align\":true}]," URL_STEP "}";
+    struct world *w = world_create(START);
+    int64_t job = world_put(w, DOCUMENT_JOB, "j", with);
+    (void)world_start(w, 0, true);
+    world_run(w, 2500);
+    (void)world_request(w, &(struct request_row){.kind = REQUEST_PAUSE, .job = job, .trigger = "a"});
+    world_run(w, 2000);
+    (void)world_put(w, DOCUMENT_JOB, "j", "{\"triggers\":[]," URL_STEP "}");
+    world_run(w, 1000);
+    (void)world_put(w, DOCUMENT_JOB, "j", with);
+    world_run(w, 3000);
+    size_t runs = world_runs(w, job, NULL, -1);
+    assert_true(runs >= 4);
+    world_kill(w, 0, 0);
+    (void)world_start(w, 0, true);
+    world_run(w, 5000);
+    assert_true(world_runs(w, job, NULL, -1) >= runs + 4);
+    world_free(w);
+}
+
 static void edit_while_down(void **state)
 {
     (void)state;
@@ -406,6 +470,9 @@ int main(void)
         cmocka_unit_test(delay_over_a_hand_over),
         cmocka_unit_test(edit_rules_within_a_second),
         cmocka_unit_test(edit_while_down),
+        cmocka_unit_test(an_edit_brings_its_instants),
+        cmocka_unit_test(a_limit_counts_from_its_edit),
+        cmocka_unit_test(a_trigger_that_comes_back),
         cmocka_unit_test(shorter_delay_goes_on),
         cmocka_unit_test(clock_far_off),
         cmocka_unit_test(error_is_shown_and_mended),
