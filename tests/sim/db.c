@@ -705,7 +705,14 @@ static void upsert_state(struct db *db, const struct trigger_state_row *row)
     to->error = mem_copy_text(row->error);
 }
 
-#define OUTCOME(item) ((item)->outcome = slot_owned(db, (item)->row.slot, b->boot) ? OUTCOME_DONE : OUTCOME_SLOT_LOST)
+static enum store_outcome outcome(struct db *db, int32_t slot, int64_t boot)
+{
+    if (!slot_owned(db, slot, boot))
+        return OUTCOME_SLOT_LOST;
+    db->slots[slot].ruled_boot = boot;
+    return OUTCOME_DONE;
+}
+#define OUTCOME(item) ((item)->outcome = outcome(db, (item)->row.slot, b->boot))
 
 static void apply_slot_rows(struct db *db, struct store_batch *b)
 {
@@ -736,14 +743,19 @@ static enum status op_batch(struct db *db, struct store_op *op)
     apply_slot_rows(db, b);
     for (size_t i = 0; i < b->fire_count; i++) {
         struct store_fire *fire = &b->fires[i];
-        fire->outcome = !slot_owned(db, fire->run.slot, b->boot) ? OUTCOME_SLOT_LOST
-                        : twin(db, &fire->run)                   ? OUTCOME_EXISTS
-                                                                 : OUTCOME_DONE;
+        fire->outcome = outcome(db, fire->run.slot, b->boot);
+        if (fire->outcome == OUTCOME_DONE && twin(db, &fire->run))
+            fire->outcome = OUTCOME_EXISTS;
         if (fire->outcome == OUTCOME_DONE)
             insert_run(db, &fire->run);
     }
-    for (size_t i = 0; i < b->run_count; i++)
+    for (size_t i = 0; i < b->run_count; i++) {
+        struct db_run *run = db_find_run(db, b->runs[i].id);
         update_run(db, &b->runs[i]);
+        if (run && run_state_terminal(run->row.state))
+            run->ended_by_owner =
+                slot_owned(db, run->row.slot, b->boot) && db->slots[run->row.slot].ruled_boot == b->boot;
+    }
     for (size_t i = 0; i < b->step_count; i++)
         upsert_step(db, &b->steps[i]);
     for (size_t i = 0; i < b->attempt_count; i++)

@@ -16,6 +16,7 @@ struct db_boot {
 
 struct db_slot {
     int64_t generation, czxid, owner_boot, decided_through;
+    int64_t ruled_boot; /* the last one that had a fire, skip or activation accepted: it knows the slot's jobs */
 };
 
 struct db_job {
@@ -32,7 +33,8 @@ struct db_job {
 
 struct db_run {
     int64_t id;
-    struct run_row row; /* texts owned */
+    bool ended_by_owner; /* whoever drove it to its end ruled the slot, too */
+    struct run_row row;  /* texts owned */
     VEC(struct step_row) steps;
     VEC(struct attempt_row) attempts;
     UT_hash_handle hh;
