@@ -15,6 +15,15 @@ static bool stands_still(const struct trigger *t)
            instant_cmp(schedule_next(t->schedule, &memory, t->decided).at, INSTANT_MAX) == 0;
 }
 
+void delay_ended(struct trigger *t, instant end)
+{
+    t->last_end = end;
+    if (instant_cmp(instant_add(end, t->spec->period), t->activated) < 0)
+        t->last_end = INSTANT_NONE; /* it would lie before the edit: counted from there anew */
+    if (stands_still(t)) /* the end was heard of late, and the cursor went on with the slot's mark meanwhile */
+        t->decided = instant_min(t->decided, instant_is_none(t->last_end) ? t->activated : t->last_end);
+}
+
 static instant end_of_last(const struct store_runs_list *list, int64_t job)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -30,20 +39,15 @@ static void answered(struct scheduler *s, struct work *work)
     struct trigger *t = job && job->loaded ? job_trigger(job, list->trigger) : NULL;
     if (!t || !stands_still(t))
         return;
-    instant before = t->last_end;
-    t->last_end = work_ok(s, work) ? end_of_last(list, job->id) : INSTANT_NONE;
-    if (stands_still(t)) /* nothing is known of it: from now on, rather than never */
-        t->last_end = s->now.wall;
-    if (stands_still(t)) { /* its end has come, it has nothing more to fire */
-        t->last_end = before;
-        return;
-    }
+    instant end = work_ok(s, work) ? end_of_last(list, job->id) : INSTANT_NONE;
+    delay_ended(t, instant_is_none(end) ? s->now.wall : end); /* nothing is known of it: from now on */
     struct bundle *bundle = bundle_new(s);
     bundle_state(bundle, t);
     bundle_put(s, bundle, true);
     planner_arm(s, t);
 }
 
+/* After a load: is the end known that comes next? (Of a trigger whose own end has come it is asked in vain.) */
 void delay_recall(struct scheduler *s, struct job *job, struct trigger *t)
 {
     if (!stands_still(t))

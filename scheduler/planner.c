@@ -241,7 +241,7 @@ void planner_trigger_ended(struct scheduler *s, struct job *job, const char *nam
     if (!t || !t->waiting)
         return;
     t->waiting = false;
-    t->last_end = end;
+    delay_ended(t, end);
     bundle_state(bundle, t);
     planner_arm(s, t);
 }
