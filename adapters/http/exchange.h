@@ -4,6 +4,7 @@
 
 #include <microhttpd.h>
 #include <pthread.h>
+#include <time.h>
 
 #include "adapters/http/http_server.h"
 #include "core/base/arena.h"
@@ -33,7 +34,8 @@ struct exchange {
     } arguments[QUERY_ARGUMENTS];
     size_t argument_count;
     size_t header_bytes, received;
-    bool counted; /* in the server's in_hand */
+    bool counted;     /* in the server's in_hand */
+    time_t queued_at; /* seconds of the monotonic clock */
 };
 
 /* Head of a request → exchange. Never fails: what is wrong becomes its `refusal`. */

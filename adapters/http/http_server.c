@@ -23,11 +23,13 @@
 #define CONNECTION_MEMORY ((size_t)96 << 10) /* read buffer with the head, then the head of the answer */
 #define DRAIN_BYTES ((size_t)32 << 20)       /* of a body that is too large are read before the connection is cut */
 #define BODIES_MAX ((size_t)256 << 20)       /* bodies in memory, all connections together */
+#define QUEUE_SECONDS 15                     /* for a pool thread; then the client is sent away */
 #define STOP_SECONDS 5                       /* for answers that are ready to leave */
 
 struct http_server {
     struct MHD_Daemon *daemon;
     int port;
+    const char *quick_path;
     http_handler handler;
     void *context;
     uint64_t number; /* of requests; begins at random, so that ids do not repeat over restarts */
@@ -44,10 +46,18 @@ struct http_server {
 /* ---- pool ---------------------------------------------------------------------------------------------------------
  */
 
+static time_t seconds_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 static void pool_put(struct http_server *server, struct exchange *exchange)
 {
     pthread_mutex_lock(&server->lock);
     exchange->next = NULL;
+    exchange->queued_at = seconds_now();
     *server->last = exchange;
     server->last = &exchange->next;
     server->in_hand++;
@@ -76,7 +86,10 @@ static void *pool_run(void *context)
     struct http_server *server = context;
     struct exchange *exchange;
     while ((exchange = pool_take(server))) {
-        server->handler(server->context, &exchange->request, &exchange->response);
+        if (seconds_now() - exchange->queued_at > QUEUE_SECONDS) /* all threads hang at a store that does not answer */
+            exchange->refusal = 503;
+        else
+            server->handler(server->context, &exchange->request, &exchange->response);
         struct MHD_Connection *connection = exchange->connection;
         __atomic_store_n(&exchange->state, EXCHANGE_ANSWERED, __ATOMIC_RELEASE);
         MHD_resume_connection(connection); /* from here on the exchange is the server thread's again */
@@ -131,6 +144,11 @@ static enum MHD_Result exchange_dispatch(struct exchange *exchange)
     }
     exchange->request.body = str_text(&exchange->body);
     exchange->request.body_length = exchange->body.length;
+    if (server->quick_path && !strcmp(exchange->request.path, server->quick_path)) {
+        server->handler(server->context, &exchange->request, &exchange->response);
+        exchange->state = EXCHANGE_ANSWERED;
+        return exchange_answer(exchange);
+    }
     exchange->state = EXCHANGE_IN_HAND;
     exchange->counted = true;
     MHD_suspend_connection(exchange->connection); /* before a pool thread can resume it */
@@ -261,6 +279,7 @@ enum status http_server_start(const struct http_server_options *options, struct 
 {
     struct http_server *server = mem_new(struct http_server);
     int fd = -1;
+    server->quick_path = options->quick_path;
     server->handler = options->handler;
     server->context = options->context;
     server->last = &server->first;

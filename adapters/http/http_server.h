@@ -1,8 +1,8 @@
 /* HTTP server on its own thread (libmicrohttpd), with a small pool for handlers. The connection is suspended while a
  * pool thread runs the handler, which may block (store work), and resumed with its answer. All are resumed before stop.
  *
- * Limits: body 4 MiB (413), header block 32 KiB (431), connections, idle 60 s. Slow bodies cost no pool thread.
- * Every answer carries X-Content-Type-Options: nosniff and a request id. */
+ * Limits: body 4 MiB (413), header block 32 KiB (431), connections, idle 60 s, 15 s of waiting for a pool thread (503).
+ * Slow bodies cost no pool thread. Every answer carries X-Content-Type-Options: nosniff and a request id. */
 #ifndef CARILLON_ADAPTERS_HTTP_HTTP_SERVER_H
 #define CARILLON_ADAPTERS_HTTP_HTTP_SERVER_H
 
@@ -47,6 +47,7 @@ struct http_server_options {
     const char *tls_cert_file, *tls_key_file; /* NULL or "" = plain */
     unsigned threads;                         /* pool size */
     unsigned connections;                     /* at most; 0 = 2000 */
+    const char *quick_path; /* answered at once, on the server's own thread: its handler must never block; NULL: none */
     http_handler handler;
     void *context;
 };

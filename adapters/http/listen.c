@@ -67,9 +67,8 @@ static enum status listen_refused(const char *text, int reason, struct error *er
 {
     switch (reason) {
     case EADDRINUSE:
-        return error_set(
-            err, STATUS_IN_USE,
-            "the address %s is in use already: stop the other program, or choose another address", text);
+        return error_set(err, STATUS_IN_USE,
+                         "the address %s is in use already: stop the other program, or choose another address", text);
     case EACCES:
         return error_set(
             err, STATUS_DENIED,

@@ -127,7 +127,7 @@ static const char *ask(const char *request)
 static int setup(void **state)
 {
     const struct http_server_options options = {
-        .listen = "127.0.0.1:0", .threads = THREADS, .handler = handle, .context = &site};
+        .listen = "127.0.0.1:0", .threads = THREADS, .quick_path = "/quick", .handler = handle, .context = &site};
     struct error err;
     (void)state;
     site = (struct site){0};
@@ -401,6 +401,27 @@ static void test_stop(void **state)
     assert_int_equal(setup(NULL), 0);
 }
 
+/* With every pool thread held up, whether the process lives can still be asked. */
+static void test_quick_path(void **state)
+{
+    int fds[THREADS];
+    (void)state;
+    for (int i = 0; i < THREADS; i++) {
+        fds[i] = dial();
+        assert_true(put(fds[i], "GET /wait HTTP/1.1\r\nHost: x\r\n\r\n"));
+        handlers_await(i + 1);
+    }
+    assert_non_null(strstr(ask("GET /quick HTTP/1.1\r\nHost: x\r\n\r\n"), "\"path\":\"/quick\""));
+    handlers_release();
+    for (int i = 0; i < THREADS; i++) {
+        assert_non_null(strstr(take(fds[i], false), "HTTP/1.1 200"));
+        (void)close(fds[i]);
+    }
+    pthread_mutex_lock(&site.lock);
+    site.released = false; /* for the tests that follow */
+    pthread_mutex_unlock(&site.lock);
+}
+
 /* A client that left while its handler ran does no harm. */
 static void test_client_leaves(void **state)
 {
@@ -425,7 +446,7 @@ static void test_listen(void **state)
     (void)snprintf(taken, sizeof taken, "127.0.0.1:%d", http_server_port(site.server));
     assert_int_equal(http_server_start(&options, &second, &err), STATUS_IN_USE);
     assert_non_null(strstr(err.text, taken));
-    assert_non_null(strstr(err.text, "--listen"));
+    assert_non_null(strstr(err.text, "in use"));
     static const char *const wrong[] = {
         "", "8420", ":8420", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:99999999", "[::1:80", "[]:80"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -443,10 +464,10 @@ static void test_listen(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_good),          cmocka_unit_test(test_bad),
-                                       cmocka_unit_test(test_too_big),       cmocka_unit_test(test_pipelining),
-                                       cmocka_unit_test(test_header_limits), cmocka_unit_test(test_in_pieces),
-                                       cmocka_unit_test(test_stop),          cmocka_unit_test(test_slow_clients),
-                                       cmocka_unit_test(test_client_leaves), cmocka_unit_test(test_listen)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good),          cmocka_unit_test(test_bad),           cmocka_unit_test(test_too_big),
+        cmocka_unit_test(test_pipelining),    cmocka_unit_test(test_header_limits), cmocka_unit_test(test_in_pieces),
+        cmocka_unit_test(test_stop),          cmocka_unit_test(test_slow_clients),  cmocka_unit_test(test_quick_path),
+        cmocka_unit_test(test_client_leaves), cmocka_unit_test(test_listen)};
     return cmocka_run_group_tests_name("http", tests, setup, teardown);
 }
