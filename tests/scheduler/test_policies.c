@@ -273,6 +273,27 @@ static void edit_while_down(void **state)
     world_free(w);
 }
 
+/* The trigger is gone with the edit, but what it promised until then is decided all the same. */
+static void trigger_dropped_while_down(void **state)
+{
+    (void)state;
+    struct world *w = world_create(START);
+    int64_t job = world_put(w, DOCUMENT_JOB, "j",
+                            "{\"triggers\":[{\"name\":\"a\",\"every\":\"1s\",\"align\":true}]," URL_STEP "}");
+    (void)world_start(w, 0, true);
+    world_run(w, 5000);
+    world_kill(w, 0, 0);
+    world_run(w, 5000);
+    (void)world_put(w, DOCUMENT_JOB, "j",
+                    "{\"triggers\":[{\"name\":\"b\",\"every\":\"4s\",\"align\":true}]," URL_STEP "}");
+    world_run(w, 5000);
+    (void)world_start(w, 0, true);
+    world_run(w, 5000);
+    assert_int_equal(world_runs(w, job, "a", -1), 10);
+    assert_int_equal(world_runs(w, job, "b", -1), 3);
+    world_free(w);
+}
+
 static void shorter_delay_goes_on(void **state)
 {
     (void)state;
@@ -473,6 +494,7 @@ int main(void)
         cmocka_unit_test(an_edit_brings_its_instants),
         cmocka_unit_test(a_limit_counts_from_its_edit),
         cmocka_unit_test(a_trigger_that_comes_back),
+        cmocka_unit_test(trigger_dropped_while_down),
         cmocka_unit_test(shorter_delay_goes_on),
         cmocka_unit_test(clock_far_off),
         cmocka_unit_test(error_is_shown_and_mended),

@@ -4,6 +4,8 @@
 
 #include "tests/scheduler/world.h"
 
+#define CURSORS_MOST 64 /* triggers of one job */
+
 static const char *keep(struct world *w, const char *text)
 {
     return arena_text(&w->memory, text);
@@ -225,11 +227,29 @@ static void cursor_fill(struct world *w, const struct world_job *job, const char
         ret->decided = instant_max(ret->decided, w->slots[job->slot].decided);
 }
 
+/* One for each trigger that the job ever had. */
+static void cursors_fill(struct world *w, const struct world_job *job, const char *json, struct store_slots_load *load)
+{
+    struct faults faults;
+    faults_init(&faults);
+    struct document *document = document_parse(json, strlen(json), DOCUMENT_JOB, &faults);
+    for (size_t k = 0; document && k < document->job.trigger_count; k++) {
+        const char *name = document->job.triggers[k].name;
+        bool known = false;
+        for (size_t i = 0; i < load->cursor_count; i++)
+            known |= load->cursors[i].job == job->id && strcmp(load->cursors[i].trigger, name) == 0;
+        if (!known)
+            cursor_fill(w, job, keep(w, name), &load->cursors[load->cursor_count++]);
+    }
+    document_free(document);
+    faults_release(&faults);
+}
+
 static enum status slots_load(struct world *w, struct store_op *op)
 {
     struct store_slots_load *load = &op->slots_load;
     load->jobs = arena_array(&op->arena, struct definition_row, w->jobs.count + 1);
-    load->cursors = arena_array(&op->arena, struct trigger_cursor, w->jobs.count * 4 + 1);
+    load->cursors = arena_array(&op->arena, struct trigger_cursor, w->jobs.count * CURSORS_MOST + 1);
     load->states = w->states.items;
     load->state_count = w->states.count;
     load->open_runs = arena_array(&op->arena, struct run_row, w->runs.count + 1);
@@ -242,14 +262,8 @@ static enum status slots_load(struct world *w, struct store_op *op)
         if (job->kind != DOCUMENT_JOB || !wanted[job->slot] || (job->deleted && !job->pending_delete))
             continue;
         fill_definition(w, job, &load->jobs[load->job_count++]);
-        struct faults faults;
-        faults_init(&faults);
-        struct document *document =
-            document_parse(job->versions[job->version], strlen(job->versions[job->version]), DOCUMENT_JOB, &faults);
-        for (size_t k = 0; document && k < document->job.trigger_count; k++)
-            cursor_fill(w, job, keep(w, document->job.triggers[k].name), &load->cursors[load->cursor_count++]);
-        document_free(document);
-        faults_release(&faults);
+        for (int64_t version = 1; version <= job->version; version++)
+            cursors_fill(w, job, job->versions[version], load);
     }
     for (size_t i = 0; i < w->runs.count; i++)
         if (open_row(&w->runs.items[i]) && wanted[w->runs.items[i].slot] && w->runs.items[i].boot != load->boot)

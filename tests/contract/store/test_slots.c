@@ -323,6 +323,33 @@ static void test_deleted_until_activated(void **state)
     store_op_release(&op);
 }
 
+/* A trigger that the newest version has dropped rules until that version is activated: its cursor is needed. */
+static void test_dropped_trigger(void **state)
+{
+    struct store *store = *state;
+    int64_t boot = kit_boot(store, "n1");
+    int32_t slot;
+    int64_t job = kit_job(store, "job", &slot);
+    (void)kit_take(store, boot, slot, 5);
+    instant t0 = instant_add(kit_now(store), -SPAN_HOUR);
+    struct store_activation first = activation(job, slot, "", 1, t0);
+    struct store_fire fire = {.run = kit_run(job, slot, boot, "b", instant_add(t0, 3000), 1)};
+    assert_int_equal(kit_batch(store, (struct store_batch){.boot = boot,
+                                                           .activations = &first,
+                                                           .activation_count = 1,
+                                                           .fires = &fire,
+                                                           .fire_count = 1}),
+                     STATUS_OK);
+    static const char *const left[] = {"a"};
+    (void)kit_job_with(store, "job", DOCUMENT("job"), "f2", left, 1, NULL);
+    struct store_op op;
+    load(store, &op, boot, &slot, 1);
+    assert_int_equal(op.slots_load.jobs[0].version, 2);
+    assert_int_equal(cursor_of(&op, job, "b")->version, 1);
+    assert_int_equal(cursor_of(&op, job, "b")->decided.ms, t0.ms + 3000);
+    store_op_release(&op);
+}
+
 static void test_adopt_in_pages(void **state)
 {
     struct store *store = *state;
@@ -466,6 +493,7 @@ int main(int argc, char **argv)
                                        T(test_cursors),
                                        T(test_load_states_and_open_runs),
                                        T(test_deleted_until_activated),
+                                       T(test_dropped_trigger),
                                        T(test_adopt_in_pages),
                                        T(test_two_adopters)};
     return cmocka_run_group_tests(tests, NULL, NULL);
