@@ -279,7 +279,7 @@ static const struct memory *recall(const struct job *job, const char *name)
     return NULL;
 }
 
-static bool run_open(const struct job *job, const char *trigger)
+bool job_run_open(const struct job *job, const char *trigger)
 {
     for (size_t i = 0; i < job->foreign.count; i++)
         if (job->foreign.items[i].generation0 && strcmp(job->foreign.items[i].trigger, trigger) == 0)
@@ -328,7 +328,7 @@ void job_rule(struct scheduler *s, struct job *job, struct job_version *version,
         if (t->spec->kind == TRIGGER_DELAY && !instant_is_none(t->last_end) &&
             instant_cmp(instant_add(t->last_end, t->spec->period), t->activated) < 0)
             t->last_end = INSTANT_NONE; /* it would lie before the edit: counted from there anew */
-        t->waiting = t->spec->kind == TRIGGER_DELAY && run_open(job, t->spec->name);
+        t->waiting = t->spec->kind == TRIGGER_DELAY && job_run_open(job, t->spec->name);
         t->fresh = !memory;
         compile(s, t);
     }

@@ -78,6 +78,7 @@ void job_foreign(struct scheduler *s, struct job *job, const struct run_row *row
 void job_rule(struct scheduler *s, struct job *job, struct job_version *version, instant from);
 void job_recompile(struct scheduler *s, struct job *job);
 struct trigger *job_trigger(struct job *job, const char *name);
+bool job_run_open(const struct job *job, const char *trigger); /* of generation 0, ours or another boot's */
 struct job_version *version_find(struct scheduler *s, int64_t job, int64_t version);
 struct job_version *version_add(struct scheduler *s, int64_t job, int64_t version, const char *json);
 struct job_version *version_ref(struct job_version *version);

@@ -238,8 +238,8 @@ void planner_trigger_ended(struct scheduler *s, struct job *job, const char *nam
     struct trigger *t = job_trigger(job, name);
     if (!t)
         delay_ended_early(job, name, end);
-    if (!t || !t->waiting)
-        return;
+    if (!t || !t->waiting || job_run_open(job, name))
+        return; /* the end of an earlier one may be heard of late: the trigger goes on waiting */
     t->waiting = false;
     delay_ended(t, end);
     bundle_state(bundle, t);
