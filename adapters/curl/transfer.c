@@ -475,7 +475,7 @@ static void error_fill(const struct transfer *transfer, CURLcode code, long stat
             call,
             "the answer is larger than %zu bytes (dispatch.max_response), or answers under way fill the memory set apart for them",
             transfer->body.maximum);
-    else if (transfer->flooded)
+    else if (transfer->flooded || (code == CURLE_OUT_OF_MEMORY && call->end == DISPATCH_BAD_ANSWER))
         (void)call_refuse(call, "the headers of the answer are larger than %zu bytes", HEADERS_MAX);
     else if (call->end == DISPATCH_BAD_ANSWER && (code == CURLE_OK || status == 101))
         (void)call_refuse(call, "the answer ends with status %ld, which is no final status", status);

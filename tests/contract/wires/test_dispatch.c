@@ -131,7 +131,7 @@ static const struct {
     {__LINE__, "/interim", DISPATCH_ANSWERED, 200, "{\"ok\":1}", NULL},
     {__LINE__, "/endless-interim", DISPATCH_BAD_ANSWER, 103, NULL, "headers"},
     {__LINE__, "/endless-headers", DISPATCH_BAD_ANSWER, 200, NULL, "headers"},
-    {__LINE__, "/long-header", DISPATCH_BAD_ANSWER, 200, NULL, ""},
+    {__LINE__, "/long-header", DISPATCH_BAD_ANSWER, 200, NULL, "headers"},
     {__LINE__, "/big", DISPATCH_TOO_BIG, 200, NULL, "dispatch.max_response"},
     {__LINE__, "/big-chunked", DISPATCH_TOO_BIG, 200, NULL, "dispatch.max_response"},
     {__LINE__, "/gzip", DISPATCH_ANSWERED, 200, "\x1f\x8b\x08zzz", NULL},
