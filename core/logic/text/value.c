@@ -34,8 +34,8 @@ struct value parser_fail(struct parser *p, const char *format, ...)
     if (brace)
         length = (size_t)(brace - p->start);
     int shown = whole_characters(p->start, length, 80);
-    p->status = error_set(p->err, STATUS_INVALID, "%.330s, in ${%.*s%s}", reason, shown, p->start,
-                          (size_t)shown < length ? "…" : "");
+    p->status = error_set(p->err, STATUS_INVALID, "%.330s, in ${%.*s%s%s", reason, shown, p->start,
+                          (size_t)shown < length ? "…" : "", brace ? "}" : "");
     return value_null();
 }
 
