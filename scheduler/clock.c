@@ -18,9 +18,14 @@ static void boot_answered(struct scheduler *s, struct work *work)
         scheduler_fenced(s, "its boot row is fenced");
         return;
     }
+    if (s->hold &&
+        mono_cmp(work->submitted, s->hold_since) < 0) { /* asked before the gap: says nothing of what it hid */
+        s->next_boot_read = s->now.mono;
+        return;
+    }
     /* The store read its clock somewhere between question and answer: the middle is the best guess. */
     span took = mono_sub(s->now.mono, work->submitted);
-    instant here = instant_add(work->submitted_wall, took / 2);
+    instant here = instant_add(s->raw.wall, -(took / 2));
     int64_t offset = instant_sub(work->op.boot_read.store_now, here);
     bool alarm = llabs(offset) - took / 2 > CLOCK_ALARM;
     bool bad = llabs(offset) - took / 2 > CLOCK_STOP;
@@ -34,6 +39,7 @@ static void boot_answered(struct scheduler *s, struct work *work)
         s->clock_bad = bad;
         s->ownership_dirty = true;
     }
+    s->jumped = 0;
     clock_read(s, s->raw); /* the rest of this turn must not see the old time */
     if (s->hold)
         s->able_since = s->now.wall;
@@ -41,12 +47,15 @@ static void boot_answered(struct scheduler *s, struct work *work)
     s->next_boot_read = mono_add(s->now.mono, READ_EVERY);
 }
 
-/* A clock that is far off is corrected by the store's: what fires stays on time until somebody mends it. */
+/* A clock that is far off is corrected by the store's: what fires stays on time until somebody mends it. After a jump
+ * the time before it goes on until the store was asked: a deadline must not be missed, nor a pause last for hours,
+ * because somebody set a clock. */
 void clock_read(struct scheduler *s, struct moment now)
 {
     s->now = s->raw = now;
     if (s->clock_bad)
         s->now.wall = instant_add(now.wall, s->clock_offset);
+    s->now.wall = instant_add(s->now.wall, -s->jumped);
 }
 
 void clock_step(struct scheduler *s)
@@ -57,10 +66,14 @@ void clock_step(struct scheduler *s)
         return;
     span slept = mono_sub(s->now.mono, last.mono);
     span jumped = ms_sub(instant_sub(s->raw.wall, last.wall), slept);
-    if (mono_cmp(last.mono, MONO_NEVER) != 0 && !s->hold &&
-        (slept > s->settings->coordination.session_timeout / 2 || llabs(jumped) > CLOCK_ALARM)) {
+    bool first = mono_cmp(last.mono, MONO_NEVER) == 0, jump = !first && llabs(jumped) > CLOCK_ALARM;
+    if (jump) {
+        s->jumped += jumped;
+        clock_read(s, s->raw);
+    }
+    if (jump || (!first && slept > s->settings->coordination.session_timeout / 2)) {
         s->hold = true;
-        s->next_boot_read = s->now.mono;
+        s->hold_since = s->next_boot_read = s->now.mono;
         sink_logf(s->ports.sink, LOG_WARN,
                   "Time moved strangely between two turns: nothing fires until the store has been asked.",
                   "slept_ms=%lld jumped_ms=%lld", (long long)slept, (long long)jumped);

@@ -344,6 +344,8 @@ struct scheduler {
     struct moment raw; /* as the machine's clocks say; `now.wall` is the store's when they differ too much */
     struct moment last_step;
     bool hold; /* nothing fires and nothing is sent until the own boot row was read again */
+    mono hold_since;
+    span jumped; /* of the wall clock, since it was measured last */
     bool reading_boot;
     mono next_boot_read;
     int64_t clock_offset;

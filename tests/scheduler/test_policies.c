@@ -312,6 +312,29 @@ static void shorter_delay_goes_on(void **state)
     world_free(w);
 }
 
+/* Somebody sets the clock of the machine: no deadline passes by that, whenever it happens. */
+static void clock_is_set(void **state)
+{
+    (void)state;
+    for (span when = 0; when < 300; when++) {
+        struct world *w = world_create(START);
+        call_time = 15000;
+        w->script = takes;
+        int64_t job = world_put(w, DOCUMENT_JOB, "j",
+                                "{\"triggers\":[{\"at\":\"2026-03-01T00:00:02Z\"}],\"timeout\":\"30m\"," URL_STEP "}");
+        int64_t early =
+            world_put(w, DOCUMENT_JOB, "k", "{\"triggers\":[{\"at\":\"2026-03-01T01:00:00Z\"}]," URL_STEP "}");
+        (void)world_start(w, 0, true);
+        world_run(w, 9900 + when); /* the boot row is read every ten seconds */
+        w->nodes[0].skew = SPAN_HOUR;
+        world_run(w, 10000);
+        assert_int_equal(world_runs(w, job, NULL, RUN_SUCCEEDED), 1);
+        assert_int_equal(world_runs(w, early, NULL, -1), 0);
+        assert_true(instant_sub(w->runs.items[0].ended_at, w->runs.items[0].started_at) < 16000);
+        world_free(w);
+    }
+}
+
 static void clock_far_off(void **state)
 {
     (void)state;
@@ -496,6 +519,7 @@ int main(void)
         cmocka_unit_test(a_trigger_that_comes_back),
         cmocka_unit_test(trigger_dropped_while_down),
         cmocka_unit_test(shorter_delay_goes_on),
+        cmocka_unit_test(clock_is_set),
         cmocka_unit_test(clock_far_off),
         cmocka_unit_test(error_is_shown_and_mended),
         cmocka_unit_test(jitter_and_max_fires),
