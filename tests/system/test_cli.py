@@ -299,3 +299,14 @@ def test_completion(world):
     assert complete("ex") == ["export", "explain"]
     assert complete("runs", "--st") == ["--state"] and complete("cron", "ne") == ["next"] and complete("help", "enq") == ["enqueue"]
     assert complete("apply", "-f", "all.y") == ["all.yaml"]
+
+
+def test_another_zookeeper_is_adopted(world, services):
+    database, zookeeper = services
+    url, host = database.database("carillon_cli"), f"zk://127.0.0.1:{zookeeper.port}"
+    away = {"CARILLON_STORE_PASSWORD": database.password}
+    adopt = ("admin", "adopt-coordination", "--set", f"store.url={url}", "--set")
+    cluster = world("admin", "create-token", "--set", f"store.url={url}", **away) and world(*adopt, f"coordination.url={host}/cli", **away)
+    assert "from now on" in cluster.stdout
+    assert "check coordination.url" in world(*adopt, "coordination.url=zk://127.0.0.1:1/cli", code=5, **away).stderr
+    world("admin", "adopt-coordination", "--set", f"store.url={url}", code=78, **away)
