@@ -180,16 +180,12 @@ static void kind_answered(struct scheduler *s, struct work *work)
     }
     static const int next[DOCUMENT_KINDS + 1] = {[DOCUMENT_PROJECT] = DOCUMENT_CALENDAR,
                                                  [DOCUMENT_CALENDAR] = DOCUMENT_APPLICATION,
-                                                 [DOCUMENT_APPLICATION] = DOCUMENT_JOB,
-                                                 [DOCUMENT_JOB] = DOCUMENT_KINDS};
-    s->reload_kind = next[s->reload_kind];
-    if (s->reload_kind == DOCUMENT_JOB && !s->reload_jobs)
-        s->reload_kind = DOCUMENT_KINDS;
+                                                 [DOCUMENT_APPLICATION] = DOCUMENT_KINDS};
+    s->reload_kind = next[s->reload_kind]; /* jobs come with their slots */
     if (s->reload_kind != DOCUMENT_KINDS) {
         load_kind(s, 0);
         return;
     }
-    s->reload_jobs = false;
     s->feed_seq = s->feed_seen;
 }
 
@@ -280,7 +276,8 @@ static void poll_answered(struct scheduler *s, struct work *work)
         if (s->reload_kind == DOCUMENT_KINDS) {
             s->feed_seq = -1; /* gates stay shut until all is loaded */
             s->feed_seen = poll->head;
-            s->reload_jobs = poll->trimmed;
+            for (size_t i = 0; i < s->slot_count; i++)
+                slot_reload(s, (int32_t)i); /* what was deleted meanwhile stands in no list of what there is */
             s->reload_kind = DOCUMENT_PROJECT;
             load_kind(s, 0);
         }

@@ -385,7 +385,7 @@ struct scheduler {
     int64_t feed_seq;   /* last change that is in the replica; −1: nothing loaded yet */
     int64_t feed_reads; /* DEFINITIONS under way that feed_seen waits for */
     int reload_kind;    /* kind that is being loaded whole; DOCUMENT_KINDS: none */
-    bool reload_jobs, feed_failed;
+    bool feed_failed;
     int64_t reload_after;
     mono reload_retry;
     bool poking, polling;

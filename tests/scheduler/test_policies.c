@@ -255,6 +255,31 @@ static void a_trigger_that_comes_back(void **state)
     world_free(w);
 }
 
+/* A reader behind the trim of the feed loads anew, and misses neither what was edited nor what was deleted. */
+static void feed_was_trimmed(void **state)
+{
+    (void)state;
+    struct world *w = world_create(START);
+    static const char *const spec = "{\"triggers\":[{\"every\":\"1s\",\"align\":true}]," URL_STEP "}";
+    int64_t edited = world_put(w, DOCUMENT_JOB, "j", spec), deleted = world_put(w, DOCUMENT_JOB, "k", spec);
+    (void)world_start(w, 0, true);
+    world_run(w, 5500);
+    w->store_down = true;
+    world_run(w, 1000);
+    (void)world_put(w, DOCUMENT_JOB, "j", "{\"triggers\":[{\"every\":\"5s\",\"align\":true}]," URL_STEP "}");
+    world_delete(w, deleted);
+    w->trimmed = (int64_t)w->changes.count;
+    world_run(w, 1000);
+    w->store_down = false;
+    world_run(w, 5000);
+    size_t runs = world_runs(w, deleted, NULL, -1);
+    world_run(w, 10000);
+    assert_int_equal(world_runs(w, deleted, NULL, -1), runs);
+    assert_true(world_runs(w, edited, NULL, -1) <= 8 + 3); /* the first ones until the store was back */
+    assert_int_equal(w->activations.count, 4);
+    world_free(w);
+}
+
 static void edit_while_down(void **state)
 {
     (void)state;
@@ -513,6 +538,7 @@ int main(void)
         cmocka_unit_test(delay_asks_the_history),
         cmocka_unit_test(delay_over_a_hand_over),
         cmocka_unit_test(edit_rules_within_a_second),
+        cmocka_unit_test(feed_was_trimmed),
         cmocka_unit_test(edit_while_down),
         cmocka_unit_test(an_edit_brings_its_instants),
         cmocka_unit_test(a_limit_counts_from_its_edit),

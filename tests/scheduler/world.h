@@ -98,6 +98,7 @@ struct world {
     int64_t call_ms;                                             /* how long a call takes */
     int (*script)(struct world *world, struct world_call *call); /* NULL: 200 {"status":"success"} */
     int64_t batches;
+    int64_t trimmed; /* changes up to here are gone from the feed */
 };
 
 struct pending { /* a store operation that will complete */

@@ -374,6 +374,7 @@ static enum status poll(struct world *w, struct store_op *op)
     struct store_poll *p = &op->poll;
     p->head = (int64_t)w->changes.count;
     p->store_now = w->now.wall;
+    p->trimmed = p->since >= 0 && p->since < w->trimmed;
     p->changes = arena_array(&op->arena, struct change_row, w->changes.count + 1);
     for (size_t i = 0; p->since >= 0 && i < w->changes.count && p->change_count < p->limit; i++)
         if (w->changes.items[i].seq > p->since)
