@@ -709,6 +709,8 @@ static enum store_outcome outcome(struct db *db, int32_t slot, int64_t boot)
 {
     if (!slot_owned(db, slot, boot))
         return OUTCOME_SLOT_LOST;
+    if (db->slots[slot].ruled_boot != boot)
+        db->slots[slot].ruled_since = db->now;
     db->slots[slot].ruled_boot = boot;
     return OUTCOME_DONE;
 }
@@ -754,7 +756,8 @@ static enum status op_batch(struct db *db, struct store_op *op)
         update_run(db, &b->runs[i]);
         if (run && run_state_terminal(run->row.state))
             run->ended_by_owner =
-                slot_owned(db, run->row.slot, b->boot) && db->slots[run->row.slot].ruled_boot == b->boot;
+                slot_owned(db, run->row.slot, b->boot) && db->slots[run->row.slot].ruled_boot == b->boot &&
+                db->slots[run->row.slot].ruled_since < db->now - 5000; /* and did when the end was decided */
     }
     for (size_t i = 0; i < b->step_count; i++)
         upsert_step(db, &b->steps[i]);

@@ -16,6 +16,7 @@ struct db_boot {
 
 struct db_slot {
     int64_t generation, czxid, owner_boot, decided_through;
+    int64_t ruled_since;
     int64_t ruled_boot; /* the last one that had a fire, skip or activation accepted: it knows the slot's jobs */
 };
 
