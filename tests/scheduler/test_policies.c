@@ -110,6 +110,43 @@ static void pause_and_resume(void **state)
     world_free(w);
 }
 
+static int outcomes_at(const struct world *w, int64_t at)
+{
+    int n = 0;
+    for (size_t i = 0; i < w->runs.count; i++)
+        n += w->runs.items[i].scheduled_at.ms == at;
+    for (size_t i = 0; i < w->skips.count; i++)
+        n += at >= w->skips.items[i].from.ms && at <= w->skips.items[i].to.ms;
+    return n;
+}
+
+/* The store's clock is ahead: a pause begins at an instant that is still to come here. */
+static void pause_from_the_future(void **state)
+{
+    (void)state;
+    for (span when = 0; when < 100; when += 10) {
+        struct world *w = world_create(START);
+        int64_t job =
+            world_put(w, DOCUMENT_JOB, "j",
+                      "{\"triggers\":[{\"every\":\"100ms\",\"align\":true}],\"overlap\":\"allow\"," URL_STEP "}");
+        w->nodes[0].skew = -700;
+        (void)world_start(w, 0, true);
+        world_run(w, 5000 + when);
+        (void)world_request(w, &(struct request_row){.kind = REQUEST_PAUSE, .job = job});
+        world_run(w, 2000);
+        world_kill(w, 0, 0);
+        (void)world_start(w, 0, true);
+        world_run(w, 2000);
+        (void)world_request(w, &(struct request_row){.kind = REQUEST_RESUME, .job = job, .skip_missed = true});
+        world_run(w, 2000);
+        int64_t last = w->runs.items[w->runs.count - 1].scheduled_at.ms;
+        assert_true(world_skipped(w, job, "paused") > 30);
+        for (int64_t at = (w->activations.items[0].from.ms + 99) / 100 * 100; at <= last; at += 100)
+            assert_int_equal(outcomes_at(w, at), 1);
+        world_free(w);
+    }
+}
+
 static void delay_counts_from_the_end(void **state)
 {
     (void)state;
@@ -534,6 +571,7 @@ int main(void)
         cmocka_unit_test(overlap),
         cmocka_unit_test(one_may_wait),
         cmocka_unit_test(pause_and_resume),
+        cmocka_unit_test(pause_from_the_future),
         cmocka_unit_test(delay_counts_from_the_end),
         cmocka_unit_test(delay_asks_the_history),
         cmocka_unit_test(delay_over_a_hand_over),
