@@ -293,6 +293,8 @@ static void poll_answered(struct scheduler *s, struct work *work)
     }
     requests_take(s, poll->requests, poll->request_count);
     requests_polled(s, work->number);
+    reports_take(s, poll->reports, poll->report_count);
+    reports_polled(s, work->number);
 }
 
 void replica_step(struct scheduler *s)

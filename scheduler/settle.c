@@ -24,6 +24,8 @@ static void release_bundle(struct scheduler *s, struct bundle *bundle, bool refu
     }
     for (size_t i = 0; i < bundle->closing.count; i++)
         requests_closed(s, bundle->closing.items[i].id);
+    for (size_t i = 0; i < bundle->reports.count; i++)
+        reports_closed(s, bundle->reports.items[i].id);
     if (bundle->requests.count == 0)
         return;
     if (refused) { /* the slot's new owner will carry them out */
