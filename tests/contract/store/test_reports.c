@@ -176,7 +176,7 @@ static void read_call(struct world *w, int32_t key_try, bool *ret_over, bool *re
     store_op_release(&op);
 }
 
-/* By which rows a call is over: X(what is written, over, canceled). */
+/* By which rows of its step a call is over. */
 static void test_too_late(void **state)
 {
     bool over, canceled;
