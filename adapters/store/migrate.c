@@ -183,6 +183,8 @@ static enum status seed_once(struct db *db, struct error *err)
     if (status != STATUS_OK && db->class == DB_AGAIN)
         status = STATUS_OK; /* a table in use: housekeeping makes the days that are missing */
     if (status == STATUS_OK)
+        status = seed_sequences(&s);
+    if (status == STATUS_OK)
         status = db_read_number(db, "SELECT one FROM cluster", NULL, 0, &one);
     if (status == STATUS_NOT_FOUND) {
         bool own = !db->dialect->one_writer; /* there the migration is one transaction already */

@@ -22,6 +22,3 @@ CREATE TABLE IF NOT EXISTS report (
     KEY report_key (run, step, item, key_try),
     KEY report_created (created_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
-
-INSERT INTO sequence (name, value)
-SELECT 'report', 0 FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM (SELECT name FROM sequence WHERE name = 'report') s);

@@ -21,5 +21,3 @@ CREATE TABLE report (
 CREATE INDEX report_open ON report (open_run) WHERE open_run IS NOT NULL;
 CREATE INDEX report_key ON report (run, step, item, key_try);
 CREATE INDEX report_created ON report (created_at);
-
-INSERT INTO sequence (name, value) VALUES ('report', 0);
