@@ -77,7 +77,7 @@ static bool read_delay(struct call *call, struct slice body, instant *ret)
     struct error err;
     const char *text;
     int64_t seconds;
-    span length;
+    span length = 0;
     if (!input_time(call, problem, body, "until", ret))
         return false;
     if (json_type_of(after) == JSON_NUMBER) {

@@ -13,31 +13,32 @@ static const unsigned sizes[DB_BULK_SIZES] = {1, 4, 16, 64, 256};
 static const struct bulk_table {
     const char *table, *columns, *update, *keep;
 } tables[BULK_KINDS] = {
-    [BULK_FIRE] = {"run", BULK_FIRE_COLUMNS, NULL},
+    [BULK_FIRE] = {"run", BULK_FIRE_COLUMNS, NULL, NULL},
     [BULK_RUN] =
         {"run", BULK_FIRE_COLUMNS,
-         "open_slot, started_at, ended_at, state, reason, error_code, error_args, start_steps, cancel_requested"},
-    [BULK_STEP] = {"step", BULK_STEP_COLUMNS, "seq, state, reason, due, since, result, error"},
+         "open_slot, started_at, ended_at, state, reason, error_code, error_args, start_steps, cancel_requested", NULL},
+    [BULK_STEP] = {"step", BULK_STEP_COLUMNS, "seq, state, reason, due, since, result, error", NULL},
     [BULK_ATTEMPT] =
         {"attempt", BULK_ATTEMPT_COLUMNS,
          "key_try, seq, state, class, instance, boot, node, started_at, ended_at, http_status, bytes_sent, "
          "reused_connection, stale, connect_ms, first_byte_ms, total_ms, error, code, retry_after, result, "
          "request_size, response_size",
          "request, response"},
-    [BULK_BODY] = {"body", "day, run, step, item, n, part, encoding, size, bytes", "encoding, size, bytes"},
-    [BULK_SKIP] = {"skip", "day, job, trigger_name, from_at, to_at, skipped, reason, slot, boot", NULL},
-    [BULK_ACTIVATION] = {"activation", "job, trigger_name, from_at, kind, version, slot, boot", NULL},
-    [BULK_STATE] = {"trigger_state", STATE_COLUMNS, "slot, fires, last_end, paused, job_paused, paused_since, error"},
+    [BULK_BODY] = {"body", "day, run, step, item, n, part, encoding, size, bytes", "encoding, size, bytes", NULL},
+    [BULK_SKIP] = {"skip", "day, job, trigger_name, from_at, to_at, skipped, reason, slot, boot", NULL, NULL},
+    [BULK_ACTIVATION] = {"activation", "job, trigger_name, from_at, kind, version, slot, boot", NULL, NULL},
+    [BULK_STATE] = {"trigger_state", STATE_COLUMNS, "slot, fires, last_end, paused, job_paused, paused_since, error",
+                    NULL},
     [BULK_SLOT] = {"slot", "slot, generation, czxid, owner_boot, previous_boot, since, decided_through",
-                   "generation, czxid, owner_boot, previous_boot, since"},
-    [BULK_SLOT_LOAD] = {"slot_load", "slot, jobs", NULL},
-    [BULK_CHANGE] = {"`change`", "seq, kind, id, at", NULL},
-    [BULK_AUDIT] = {"audit", "day, id, at, who, action, kind, project, name, before_json, after_json", NULL},
+                   "generation, czxid, owner_boot, previous_boot, since", NULL},
+    [BULK_SLOT_LOAD] = {"slot_load", "slot, jobs", NULL, NULL},
+    [BULK_CHANGE] = {"`change`", "seq, kind, id, at", NULL, NULL},
+    [BULK_AUDIT] = {"audit", "day, id, at, who, action, kind, project, name, before_json, after_json", NULL, NULL},
     [BULK_REQUEST] = {"request",
                       "id, kind, project, job, slot, open_slot, trigger_name, run, run_day, params, scheduled_at, "
                       "skip_missed, created_at, author, idempotency_key",
-                      NULL},
-    [BULK_TRIGGER] = {"`trigger`", "job, name, live, paused, created_at", "live"},
+                      NULL, NULL},
+    [BULK_TRIGGER] = {"`trigger`", "job, name, live, paused, created_at", "live", NULL},
 };
 
 static size_t column_count(const char *columns)
