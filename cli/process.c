@@ -424,8 +424,7 @@ enum exit_code process_listen(struct process *process)
     struct error err;
     enum status status = http_server_start(&options, &process->http, &err);
     if (status)
-        return complain(exit_code_of_status(status), "%s%s", err.text,
-                        status == STATUS_IN_USE ? " with --listen" : "");
+        return complain(exit_code_of_status(status), "%s%s", err.text, status == STATUS_IN_USE ? " with --listen" : "");
     if (process->scheduler && process->orchestrator) { /* executors report to this very process */
         char url[SETTING_TEXT];
         advertised(process, http_server_port(process->http), url, sizeof url);
