@@ -214,19 +214,20 @@ static inline bool batcher_open(const struct scheduler *s) /* new fires make sen
     return !s->batch.stalled && !batcher_full(s);
 }
 
+/* seen.c: what every poll shows until it is closed in the store, and is being carried out meanwhile */
+bool seen_has(struct seen *set, int64_t id);
+void seen_add(struct seen **set, int64_t id);
+void seen_forget(struct seen **set, int64_t id); /* was not carried out: shows up again */
+void seen_closed(struct seen *set, int64_t id, int64_t poll_number);
+void seen_polled(struct seen **set, int64_t poll_number); /* this poll shows nothing that was closed before it */
+void seen_release(struct seen **set);
+
 /* requests.c */
 void requests_take(struct scheduler *s, const struct request_row *rows, size_t count);
-void requests_closed(struct scheduler *s, int64_t id);
-void requests_forget(struct scheduler *s, int64_t id); /* was not carried out: shows up again */
-void requests_polled(struct scheduler *s, int64_t poll_number);
-void requests_release(struct scheduler *s);
 
 /* reports.c */
 void reports_take(struct scheduler *s, const struct report_row *rows, size_t count);
-void reports_closed(struct scheduler *s, int64_t id);
-void reports_polled(struct scheduler *s, int64_t poll_number);
 void reports_addresses(struct scheduler *s); /* keeps s->callbacks fresh */
-void reports_release(struct scheduler *s);
 
 /* recovery.c */
 void recovery_suspect(struct scheduler *s, int64_t boot);

@@ -8,46 +8,6 @@
 
 #define ADDRESSES_EVERY (10 * SPAN_SECOND)
 
-/* ---- what is being carried out -------------------------------------------------------------------------------------
- */
-
-static struct request_seen *find(struct scheduler *s, int64_t id)
-{
-    struct request_seen *seen = NULL;
-    HASH_FIND(hh, s->reports, &id, sizeof id, seen);
-    return seen;
-}
-
-static void drop(struct scheduler *s, struct request_seen *seen)
-{
-    HASH_DELETE(hh, s->reports, seen);
-    free(seen);
-}
-
-void reports_closed(struct scheduler *s, int64_t id)
-{
-    struct request_seen *seen = find(s, id);
-    if (!seen)
-        return;
-    seen->closed = true;
-    seen->closed_poll = s->poll_number;
-}
-
-void reports_polled(struct scheduler *s, int64_t poll_number)
-{
-    for (struct request_seen *seen = s->reports, *next; seen; seen = next) {
-        next = seen->hh.next;
-        if (seen->closed && seen->closed_poll < poll_number)
-            drop(s, seen);
-    }
-}
-
-void reports_release(struct scheduler *s)
-{
-    while (s->reports)
-        drop(s, s->reports);
-}
-
 /* ---- report → end of an attempt ------------------------------------------------------------------------------------
  */
 
@@ -103,13 +63,9 @@ static bool carry_out(struct scheduler *s, const struct report_row *report)
 
 void reports_take(struct scheduler *s, const struct report_row *rows, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (find(s, rows[i].id) || !batcher_open(s) || !clock_may_act(s) || !carry_out(s, &rows[i]))
-            continue;
-        struct request_seen *seen = mem_new(struct request_seen);
-        seen->id = rows[i].id;
-        HASH_ADD(hh, s->reports, id, sizeof seen->id, seen);
-    }
+    for (size_t i = 0; i < n; i++)
+        if (!seen_has(s->reports, rows[i].id) && batcher_open(s) && clock_may_act(s) && carry_out(s, &rows[i]))
+            seen_add(&s->reports, rows[i].id);
 }
 
 /* ---- where to report -----------------------------------------------------------------------------------------------

@@ -292,7 +292,7 @@ struct slot {
     struct job *jobs;
 };
 
-struct request_seen { /* a request or report that is being carried out */
+struct seen { /* a request or report that is being carried out */
     int64_t id;
     bool closed;
     int64_t closed_poll; /* polls submitted later than this one cannot show it any more */
@@ -394,7 +394,7 @@ struct scheduler {
     bool poking, polling;
     mono next_poll;
     int64_t poll_number;
-    struct request_seen *requests, *reports;
+    struct seen *requests, *reports;
 
     /* planning */
     struct heap timers, switches, alarms;
