@@ -202,7 +202,7 @@ void report_post(struct call *call)
 {
     struct report_row row;
     char digest_text[HASH_HEX_SIZE];
-    int state;
+    int state = KIND_RUNNING;
     if (!read_path(call, &row) || !read_body(call, &row, &state, digest_text))
         return;
     if (state == KIND_RUNNING)
