@@ -21,14 +21,42 @@
 #include "cli/config.h"
 #include "cli/verb.h"
 
+#define ALIVE_EVERY (10 * SPAN_SECOND)
+
 /* ---- callbacks of the loop
  * ------------------------------------------------------------------------------------------- */
+
+static void alive_told(struct store_op *op)
+{
+    struct process *process = op->owner;
+    store_op_release(op);
+    process->telling = false;
+}
+
+/* An orchestrator alone has no scheduler that would tell the store that this process lives; schedulers name only living
+ * ones to executors. */
+static mono tell_alive(struct process *process, struct moment now)
+{
+    if (!process->orchestrator_boot)
+        return MONO_NEVER;
+    if (!process->telling && mono_cmp(now.mono, process->next_alive) >= 0) {
+        struct store_op *op = &process->alive;
+        store_op_init(op, STORE_BOOT_READ);
+        op->boot_read.boot = process->orchestrator_boot;
+        op->done = alive_told;
+        op->owner = process;
+        process->telling = true;
+        process->next_alive = mono_add(now.mono, ALIVE_EVERY);
+        store_submit(process->store, op);
+    }
+    return process->next_alive;
+}
 
 static mono on_step(void *context, struct moment now)
 {
     struct process *process = context;
     if (!process->scheduler)
-        return MONO_NEVER;
+        return tell_alive(process, now);
     mono wake = scheduler_step(process->scheduler, now);
     switch (scheduler_state(process->scheduler)) {
     case SCHEDULER_FENCED: /* someone took this boot's work over: nothing of it counts any more, so begin again as a new
@@ -249,6 +277,33 @@ static enum exit_code open_coordination(struct process *process)
     return status ? complain(EXIT_CONFIG, "coordination: %s", err.text) : EXIT_OK;
 }
 
+/* Where others reach this process: "https://host:port". A wildcard address is told by the machine's name. */
+static void advertised(const struct process *process, int port, char *ret, size_t size)
+{
+    const struct settings *settings = &process->settings;
+    const char *listen = settings->server.listen, *colon = strrchr(listen, ':');
+    char host[256];
+    if (*settings->server.public_url) {
+        size_t length = strlen(settings->server.public_url);
+        while (length && settings->server.public_url[length - 1] == '/')
+            length--;
+        (void)snprintf(ret, size, "%.*s", (int)length, settings->server.public_url);
+        return;
+    }
+    (void)snprintf(host, sizeof host, "%.*s", (int)(colon ? colon - listen : 0), listen);
+    if (!*host || !strcmp(host, "0.0.0.0") || !strcmp(host, "[::]"))
+        if (gethostname(host, sizeof host - 1))
+            (void)snprintf(host, sizeof host, "127.0.0.1");
+    (void)snprintf(ret, size, "%s://%s:%d", *settings->server.tls_cert ? "https" : "http", host,
+                   port ? port : atoi(colon ? colon + 1 : "0"));
+}
+
+static void make_signer(struct process *process)
+{
+    if (!process->signer)
+        process->signer = crypto_signer(process->cluster.key);
+}
+
 enum exit_code process_scheduler(struct process *process, bool sole_owner)
 {
     enum exit_code code = open_dispatch(process);
@@ -256,7 +311,7 @@ enum exit_code process_scheduler(struct process *process, bool sole_owner)
         code = open_coordination(process);
     if (code)
         return code;
-    process->signer = crypto_signer(process->cluster.key);
+    make_signer(process);
     struct scheduler_ports ports = {.store = process->store,
                                     .coordination = process->coordination,
                                     .dispatch = process->dispatch,
@@ -272,6 +327,11 @@ enum exit_code process_scheduler(struct process *process, bool sole_owner)
                                         .seed = crypto_seed(),
                                         .sole_owner = sole_owner};
     process->scheduler = scheduler_create(&options, &ports);
+    if (*process->settings.server.public_url) {
+        char url[SETTING_TEXT];
+        advertised(process, 0, url, sizeof url);
+        scheduler_callback(process->scheduler, url);
+    }
     return EXIT_OK;
 }
 
@@ -292,9 +352,11 @@ enum exit_code process_orchestrator(struct process *process)
 {
     struct store_op op;
     struct error err;
+    char address[SETTING_TEXT];
+    advertised(process, 0, address, sizeof address);
     store_op_init(&op, STORE_BOOT_START);
     op.boot_start.node = process->node;
-    op.boot_start.address = process->settings.server.listen;
+    op.boot_start.address = address;
     op.boot_start.role = "orchestrator";
     enum status status = store_execute(process->store, &op);
     if (status) {
@@ -302,6 +364,8 @@ enum exit_code process_orchestrator(struct process *process)
         store_op_release(&op);
         return code;
     }
+    process->orchestrator_boot = op.boot_start.boot;
+    make_signer(process);
     struct orchestrator_options options = {.settings = &process->settings,
                                            .store = process->store,
                                            .zones = process->zones,
@@ -310,6 +374,7 @@ enum exit_code process_orchestrator(struct process *process)
                                            .node = process->node,
                                            .cluster_id = process->cluster.id,
                                            .boot = op.boot_start.boot,
+                                           .signer = process->signer,
                                            .threads = (unsigned)process->settings.server.threads,
                                            .context = process,
                                            .poke = send_poke,
@@ -358,9 +423,14 @@ enum exit_code process_listen(struct process *process)
                                           .context = process->orchestrator ? (void *)process->orchestrator : process};
     struct error err;
     enum status status = http_server_start(&options, &process->http, &err);
-    if (!status)
-        return EXIT_OK;
-    return complain(exit_code_of_status(status), "%s%s", err.text, status == STATUS_IN_USE ? " with --listen" : "");
+    if (status)
+        return complain(exit_code_of_status(status), "%s%s", err.text, status == STATUS_IN_USE ? " with --listen" : "");
+    if (process->scheduler && process->orchestrator) { /* executors report to this very process */
+        char url[SETTING_TEXT];
+        advertised(process, http_server_port(process->http), url, sizeof url);
+        scheduler_callback(process->scheduler, url);
+    }
+    return EXIT_OK;
 }
 
 enum exit_code process_run(struct process *process)

@@ -36,6 +36,10 @@ struct process {
     struct scheduler *scheduler;
     struct orchestrator *orchestrator;
     struct http_server *http;
+    int64_t orchestrator_boot;
+    struct store_op alive; /* the sign of life of an orchestrator alone */
+    bool telling;
+    mono next_alive;
     int folder_lock; /* −1 = none */
     int signals;
     bool restart; /* fenced: begin again as a new boot */

@@ -85,14 +85,25 @@ static struct brake *find_brake(struct auth *auth, const char *remote, mono now)
 
 /* ---- without it ---- */
 
-static bool refuse(struct call *call)
+static int count_refusal(struct call *call)
 {
     struct auth *auth = call->o->auth;
     atomic_fetch_add(&call->o->refused_tokens, 1);
     (void)pthread_mutex_lock(&auth->lock);
-    find_brake(auth, call->request->remote ? call->request->remote : "", call->now.mono)->refusals++;
+    int refusals = ++find_brake(auth, call->request->remote ? call->request->remote : "", call->now.mono)->refusals;
     (void)pthread_mutex_unlock(&auth->lock);
+    return refusals;
+}
+
+static bool refuse(struct call *call)
+{
+    (void)count_refusal(call);
     return call_fail(call, TOKEN_REFUSED, NULL);
+}
+
+bool auth_brake(struct call *call)
+{
+    return count_refusal(call) <= BRAKE_REFUSALS || call_fail(call, AUTH_TOO_OFTEN, NULL);
 }
 
 static bool look_up(struct call *call, const char *hash)

@@ -10,5 +10,7 @@ void auth_free(struct auth *auth);
 
 /* Fills call->who from the Authorization header; false with call->problem (401, 429, 503). */
 bool auth_check(struct call *call);
+/* One more refusal of something secret that is no API token. false: this address is braked (429 in call->problem). */
+bool auth_brake(struct call *call);
 
 #endif

@@ -48,6 +48,7 @@ struct call {
     const struct route *route;
     struct principal who;
     const char *project, *app, *name, *id; /* parts of the path; NULL when the route has none */
+    const char *item, *key_try, *token;    /* of a report's path; its run and step are id and name */
     const char *source;                    /* of what is written: "api" unless the request says file, ui or imported */
     enum language language;
     struct moment now;

@@ -14,6 +14,7 @@
 
 #include "adapters/http/http_server.h"
 #include "core/model/settings.h"
+#include "core/ports/signer.h"
 #include "core/ports/store.h"
 #include "core/ports/zones.h"
 
@@ -23,6 +24,7 @@ struct orchestrator_options {
     const struct settings *settings;
     struct store *store; /* must offer `execute` */
     struct zones *zones;
+    struct signer *signer;  /* checks the tokens of reports; NULL: none is taken */
     const char *version;    /* of the program: "0.1.0" */
     const char *role;       /* "standalone" or "orchestrator" */
     const char *node;       /* of this process */

@@ -43,6 +43,12 @@ static const struct entry {
 [RUN_CANCELED_CODE]  = {"SCHEDULING_CONFLICT_003", 409, {
     "The run was canceled.",
     "运行已被取消。"}},
+[REPORT_LATE]        = {"SCHEDULING_CONFLICT_005", 409, {
+    "The step has ended otherwise; the report is kept as stale and changes nothing. Stop the work and do not send it again (canceled: {canceled}).",
+    "该步骤已以其他方式结束;此报告仅作为过期记录保存,不起作用。请停止工作且不要重发(canceled:{canceled})。"}},
+[REPORT_UNKNOWN]     = {"SCHEDULING_NOTFOUND_005", 410, {
+    "There is no such call: the address is not one that a scheduler gave in X-Carillon-Callback, or its run is gone. Do not send it again.",
+    "没有此调用:该地址不是调度器在 X-Carillon-Callback 中给出的地址,或其运行已不存在。请不要重发。"}},
 [IN_USE]             = {"SCHEDULING_CONFLICT_004", 409, {
     "\"{name}\" is in use: {reason}",
     "“{name}”正在被使用:{reason}"}},

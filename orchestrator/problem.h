@@ -20,6 +20,8 @@ enum problem_code {
     PAGE_INVALID,
     RUN_BUSY,
     RUN_CANCELED_CODE,
+    REPORT_LATE,
+    REPORT_UNKNOWN,
     IN_USE,
     SCHEDULER_AWAY,
     COORDINATION_AWAY,

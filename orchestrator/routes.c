@@ -12,6 +12,7 @@ static const struct route routes[] = {
 {"GET",    "/readyz",                            ready_get,           ROLE_NOBODY,    OBJECT_PUBLIC},
 {"GET",    "/metrics",                           metrics_get,         ROLE_NOBODY,    OBJECT_PUBLIC},
 {"GET",    "/api/v1/openapi.json",               openapi_get,         ROLE_NOBODY,    OBJECT_PUBLIC},
+{"POST",   "/api/v1/report/{run}/{step}/{item}/{try}/{token}", report_post, ROLE_NOBODY, OBJECT_PUBLIC},
 
 {"GET",    "/api/v1/whoami",                     whoami_get,          ROLE_VIEWER,    OBJECT_ANY},
 {"GET",    "/api/v1/cron/next",                  cron_next_get,       ROLE_VIEWER,    OBJECT_ANY},
@@ -106,13 +107,14 @@ static void take_parts(struct call *call, const char *pattern, const char *path)
 {
     while (*pattern == '/') {
         size_t want = segment(++pattern), have = segment(++path);
-        const char **part = !strncmp(pattern, "{project}", want) ? &call->project
-                            : !strncmp(pattern, "{app}", want)   ? &call->app
-                            : !strncmp(pattern, "{name}", want)  ? &call->name
-                            : !strncmp(pattern, "{id}", want)    ? &call->id
-                                                                 : NULL;
-        if (*pattern == '{' && part)
-            *part = call_copy(call, slice_of(path, have));
+        const struct {
+            const char *name, **to;
+        } parts[] = {{"{project}", &call->project}, {"{app}", &call->app},     {"{name}", &call->name},
+                     {"{id}", &call->id},           {"{run}", &call->id},      {"{step}", &call->name},
+                     {"{item}", &call->item},       {"{try}", &call->key_try}, {"{token}", &call->token}};
+        for (size_t i = 0; *pattern == '{' && i < sizeof parts / sizeof *parts; i++)
+            if (!strncmp(pattern, parts[i].name, want))
+                *parts[i].to = call_copy(call, slice_of(path, have));
         pattern += want;
         path += have;
     }

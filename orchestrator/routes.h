@@ -8,7 +8,7 @@
 /* What a token may touch; 0 denies everybody, so that a route without a rule is closed. */
 enum object_rule {
     OBJECT_CLOSED,
-    OBJECT_PUBLIC,  /* no token needed */
+    OBJECT_PUBLIC,  /* no token needed, or one of its own in the path */
     OBJECT_ANY,     /* nobody's in particular */
     OBJECT_FILTER,  /* the handler shows or accepts only what the token's project owns */
     OBJECT_PROJECT, /* {project} of the path must be the token's, when it has one */
@@ -74,6 +74,7 @@ HANDLER(token_create);
 HANDLER(whoami_get);
 HANDLER(config_get);
 HANDLER(openapi_get);
+HANDLER(report_post);
 HANDLER(health_get);
 HANDLER(ready_get);
 HANDLER(metrics_get);

@@ -28,6 +28,7 @@ static void clear_vectors(struct batch *b)
     vec_clear(&b->steps);
     vec_clear(&b->attempts);
     vec_clear(&b->requests);
+    vec_clear(&b->reports);
     vec_clear(&b->suspended);
     vec_clear(&b->through);
 }
@@ -45,6 +46,7 @@ static void take_bundle(struct batch *b, const struct bundle *bundle)
     APPEND(b, bundle, runs);
     APPEND(b, bundle, steps);
     APPEND(b, bundle, attempts);
+    APPEND(b, bundle, reports);
     APPEND(b, bundle, suspended);
     for (size_t i = 0; i < bundle->closing.count; i++)
         vec_add(&b->requests, bundle->closing.items[i]);
@@ -131,6 +133,8 @@ static void fill(struct batch *b, struct store_batch *op, int64_t boot)
     op->attempt_count = b->attempts.count;
     op->requests = b->requests.items;
     op->request_count = b->requests.count;
+    op->reports = b->reports.items;
+    op->report_count = b->reports.count;
     op->suspended_jobs = b->suspended.items;
     op->suspended_count = b->suspended.count;
 }
@@ -308,6 +312,7 @@ void batcher_release(struct scheduler *s)
     vec_release(&b->steps);
     vec_release(&b->attempts);
     vec_release(&b->requests);
+    vec_release(&b->reports);
     vec_release(&b->suspended);
     vec_release(&b->through);
 }

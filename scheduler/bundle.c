@@ -30,6 +30,7 @@ void bundle_free(struct scheduler *s, struct bundle *bundle)
     vec_release(&bundle->steps);
     vec_release(&bundle->attempts);
     vec_release(&bundle->closing);
+    vec_release(&bundle->reports);
     vec_release(&bundle->suspended);
     vec_release(&bundle->sends);
     vec_release(&bundle->requests);
@@ -40,7 +41,7 @@ void bundle_free(struct scheduler *s, struct bundle *bundle)
 size_t bundle_rows(const struct bundle *b)
 {
     return b->activations.count + b->skips.count + b->states.count + b->fires.count + b->runs.count + b->steps.count +
-           b->attempts.count + b->closing.count + b->suspended.count;
+           b->attempts.count + b->closing.count + b->reports.count + b->suspended.count;
 }
 
 static const char *keep(struct arena *arena, const char *text)
@@ -191,6 +192,12 @@ void bundle_request(struct bundle *bundle, int64_t id, const char *outcome)
 {
     struct request_done done = {.id = id, .outcome = keep(&bundle->arena, outcome)};
     vec_add(&bundle->requests, done);
+}
+
+void bundle_report(struct bundle *bundle, int64_t id, const char *outcome)
+{
+    struct request_done done = {.id = id, .outcome = outcome};
+    vec_add(&bundle->reports, done);
 }
 
 void bundle_put(struct scheduler *s, struct bundle *bundle, bool lazy)

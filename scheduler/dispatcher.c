@@ -149,7 +149,7 @@ void dispatcher_step(struct scheduler *s)
         s->ready_head = call->inbox_next;
         if (!s->ready_head)
             s->ready_tail = &s->ready_head;
-        if (call->run->forgotten)
+        if (call->run->forgotten || call->reported)
             dispatcher_drop(s, call);
         else if (call->cancel)
             end_unsent(s, call, call->cancel_as, "canceled before it was sent", NULL);
@@ -252,7 +252,8 @@ static void collect(struct scheduler *s, struct call *call)
     row.response_size = (int64_t)wire->answer_length;
     instance_outcome(s, call, row.class);
     leave(s, call);
-    driver_attempt(s, call->run, &row);
+    if (!call->reported)
+        driver_attempt(s, call->run, &row);
     dispatcher_drop(s, call);
 }
 

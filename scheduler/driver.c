@@ -148,17 +148,19 @@ static void record_step(struct scheduler *s, struct open_run *run, const struct 
     bundle_step(bundle, &row);
 }
 
-static void attempt_over(struct scheduler *s, struct open_run *run, const struct attempt_row *attempt,
+/* true: it changed the run. */
+static bool attempt_over(struct scheduler *s, struct open_run *run, const struct attempt_row *attempt,
                          struct bundle *bundle)
 {
     struct run_event event = {.kind = RUN_EVENT_ATTEMPT, .at = s->now.wall, .attempt = *attempt};
     if (!apply(s, run, &event))
-        return;
+        return false;
     struct attempt_row row;
     run_attempt_row(run->run, attempt, &row);
     bundle_attempt(bundle, &row);
     if (row.class < CALL_CLASSES)
         count(&s->metrics.attempts_ended[row.class], 1);
+    return !row.stale;
 }
 
 /* true: something changed at once. */
@@ -178,7 +180,7 @@ static bool cancel_call(struct scheduler *s, struct open_run *run, const struct 
         row.class = CALL_CANCELED;
     row.connect_ms = row.first_byte_ms = row.total_ms = -1;
     row.retry_after = -1;
-    attempt_over(s, run, &row, bundle);
+    (void)attempt_over(s, run, &row, bundle);
     return true;
 }
 
@@ -297,7 +299,20 @@ void driver_attempt(struct scheduler *s, struct open_run *run, const struct atte
     if (run->forgotten)
         return;
     struct bundle *bundle = bundle_of(s, run);
-    attempt_over(s, run, attempt, bundle);
+    (void)attempt_over(s, run, attempt, bundle);
+    if (!run->ended)
+        driver_settle(s, run, bundle);
+    put(s, bundle);
+}
+
+void driver_report(struct scheduler *s, struct open_run *run, const struct attempt_row *attempt, int64_t report)
+{
+    struct bundle *bundle = bundle_of(s, run);
+    bool taken = attempt_over(s, run, attempt, bundle);
+    for (struct call *call = run->calls; call; call = call->next) /* it came before the 202 */
+        call->reported |= call->attempt.n == attempt->n && call->attempt.item == attempt->item &&
+                          strcmp(call->attempt.step, attempt->step) == 0;
+    bundle_report(bundle, report, taken ? REPORT_OUTCOME_TAKEN : REPORT_OUTCOME_STALE);
     if (!run->ended)
         driver_settle(s, run, bundle);
     put(s, bundle);

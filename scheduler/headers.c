@@ -8,6 +8,7 @@
 #include "scheduler/parts.h"
 
 #define OWN_HEADERS 20
+#define CALLBACK_MAX 4096 /* bytes of X-Carillon-Callback */
 #define TRACE_SEED 0x6361726c6cU
 
 struct list {
@@ -60,6 +61,24 @@ static void sign(struct scheduler *s, struct list *list, const struct call *call
     add(list, "Webhook-Signature", signature);
 }
 
+/* Where to report, with the right to do so in the path. */
+static void callback(struct scheduler *s, struct list *list, const struct call *call, const char *key)
+{
+    if (!s->ports.signer || !s->callbacks[0])
+        return;
+    char token[SIGNATURE_SIZE];
+    struct str urls;
+    str_init(&urls, CALLBACK_MAX);
+    s->ports.signer->token(s->ports.signer, key, token);
+    for (size_t i = 0; i < SCHEDULER_CALLBACKS && s->callbacks[i]; i++)
+        str_addf(&urls, "%s%s/api/v1/report/%lld/%s/%d/%d/%s", i ? ", " : "", s->callbacks[i],
+                 (long long)call->attempt.run, call->attempt.step, (int)call->attempt.item, (int)call->attempt.key_try,
+                 token);
+    if (str_status(&urls) == STATUS_OK)
+        add(list, "X-Carillon-Callback", str_text(&urls));
+    str_release(&urls);
+}
+
 static bool given(const struct rendered_call *rendered, const char *name)
 {
     for (size_t i = 0; i < rendered->header_count; i++)
@@ -91,7 +110,7 @@ void headers_make(struct scheduler *s, struct call *call)
     add(&list, "X-Carillon-Scheduled-At", rfc3339_format(run->scheduled_at, time));
     instant deadline = instant_min(run_deadline(call->run->run), instant_add(s->now.wall, call->wire.timeout));
     add(&list, "X-Carillon-Deadline", rfc3339_format(deadline, time));
-    /* X-Carillon-Callback joins here, once reports are taken (executor-protocol.md §3). */
+    callback(s, &list, call, key);
     for (size_t i = 0; i < call->rendered.header_count; i++)
         list.items[list.count++] = call->rendered.headers[i];
     call->wire.headers = list.items;

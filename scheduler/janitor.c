@@ -201,6 +201,7 @@ void janitor_step(struct scheduler *s)
         return;
     decided_step(s);
     read_foreign(s);
+    reports_addresses(s);
     if (s->state == SCHEDULER_WORKING && clock_may_act(s))
         housekeep(s);
 }

@@ -143,6 +143,8 @@ struct open_run *driver_find(struct scheduler *s, int64_t id);
 void driver_fire(struct scheduler *s, struct open_run *run, bool begin, struct bundle *bundle);
 void driver_begin(struct scheduler *s, struct open_run *run);
 void driver_attempt(struct scheduler *s, struct open_run *run, const struct attempt_row *attempt);
+/* The end of an attempt by a report, which is closed with it. */
+void driver_report(struct scheduler *s, struct open_run *run, const struct attempt_row *attempt, int64_t report);
 void driver_cancel(struct scheduler *s, struct open_run *run, const char *reason);
 void driver_settle(struct scheduler *s, struct open_run *run, struct bundle *bundle);
 void driver_ended(struct scheduler *s, struct open_run *run, struct bundle *bundle); /* ending.c */
@@ -193,6 +195,7 @@ void bundle_state(struct bundle *bundle, const struct trigger *trigger);
 void bundle_activation(struct bundle *bundle, const struct job *job, const char *trigger, int64_t version,
                        enum activation_kind kind, instant from);
 void bundle_request(struct bundle *bundle, int64_t id, const char *outcome);
+void bundle_report(struct bundle *bundle, int64_t id, const char *outcome); /* outcome: static text */
 /* Hands it to the store queue (an empty one is freed). `lazy`: nothing is sent because of it. */
 void bundle_put(struct scheduler *s, struct bundle *bundle, bool lazy);
 struct run_row run_row_copy(struct arena *arena, const struct run_row *row);
@@ -211,12 +214,20 @@ static inline bool batcher_open(const struct scheduler *s) /* new fires make sen
     return !s->batch.stalled && !batcher_full(s);
 }
 
+/* seen.c: what every poll shows until it is closed in the store, and is being carried out meanwhile */
+bool seen_has(struct seen *set, int64_t id);
+void seen_add(struct seen **set, int64_t id);
+void seen_forget(struct seen **set, int64_t id); /* was not carried out: shows up again */
+void seen_closed(struct seen *set, int64_t id, int64_t poll_number);
+void seen_polled(struct seen **set, int64_t poll_number); /* this poll shows nothing that was closed before it */
+void seen_release(struct seen **set);
+
 /* requests.c */
 void requests_take(struct scheduler *s, const struct request_row *rows, size_t count);
-void requests_closed(struct scheduler *s, int64_t id);
-void requests_forget(struct scheduler *s, int64_t id); /* was not carried out: shows up again */
-void requests_polled(struct scheduler *s, int64_t poll_number);
-void requests_release(struct scheduler *s);
+
+/* reports.c */
+void reports_take(struct scheduler *s, const struct report_row *rows, size_t count);
+void reports_addresses(struct scheduler *s); /* keeps s->callbacks fresh */
 
 /* recovery.c */
 void recovery_suspect(struct scheduler *s, int64_t boot);

@@ -289,7 +289,9 @@ static void poll_answered(struct scheduler *s, struct work *work)
                          __ATOMIC_RELAXED);
     }
     requests_take(s, poll->requests, poll->request_count);
-    requests_polled(s, work->number);
+    seen_polled(&s->requests, work->number);
+    reports_take(s, poll->reports, poll->report_count);
+    seen_polled(&s->reports, work->number);
 }
 
 void replica_step(struct scheduler *s)

@@ -3,55 +3,10 @@
  * rows have committed and none was refused: should this node lose the slot in between, the next owner finds it open and
  * meets what is there already (a run's id is its request's id). */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "scheduler/parts.h"
 
 #define GONE_AFTER (10 * SPAN_SECOND) /* the replica has everything, and the job has not come: it is deleted */
-
-static struct request_seen *find(struct scheduler *s, int64_t id)
-{
-    struct request_seen *seen = NULL;
-    HASH_FIND(hh, s->requests, &id, sizeof id, seen);
-    return seen;
-}
-
-static void drop(struct scheduler *s, struct request_seen *seen)
-{
-    HASH_DELETE(hh, s->requests, seen);
-    free(seen);
-}
-
-void requests_closed(struct scheduler *s, int64_t id)
-{
-    struct request_seen *seen = find(s, id);
-    if (!seen)
-        return;
-    seen->closed = true;
-    seen->closed_poll = s->poll_number;
-}
-
-void requests_forget(struct scheduler *s, int64_t id)
-{
-    struct request_seen *seen = find(s, id);
-    if (seen)
-        drop(s, seen);
-}
-
-void requests_polled(struct scheduler *s, int64_t poll_number)
-{
-    for (struct request_seen *seen = s->requests, *next; seen; seen = next) {
-        next = seen->hh.next;
-        if (seen->closed && seen->closed_poll < poll_number)
-            drop(s, seen);
-    }
-}
-
-void requests_release(struct scheduler *s)
-{
-    while (s->requests)
-        drop(s, s->requests);
-}
 
 static void run_request(struct scheduler *s, struct job *job, const struct request_row *request, struct bundle *bundle)
 {
@@ -170,20 +125,13 @@ static bool carry_out(struct scheduler *s, const struct request_row *request, st
     }
 }
 
-static void remember(struct scheduler *s, int64_t id)
-{
-    struct request_seen *entry = mem_new(struct request_seen);
-    entry->id = id;
-    HASH_ADD(hh, s->requests, id, sizeof entry->id, entry);
-}
-
 /* Cancels last: what they mean to cancel may stand in the same list. */
 void requests_take(struct scheduler *s, const struct request_row *rows, size_t n)
 {
     for (int round = 0; round < 2; round++)
         for (size_t i = 0; i < n; i++) {
             bool cancel = rows[i].kind == REQUEST_CANCEL;
-            if (cancel != (round == 1) || find(s, rows[i].id) || !batcher_open(s) || !clock_may_act(s))
+            if (cancel != (round == 1) || seen_has(s->requests, rows[i].id) || !batcher_open(s) || !clock_may_act(s))
                 continue;
             struct bundle *bundle = bundle_new(s);
             if (cancel ? !cancel_request(s, job_find(s, rows[i].job), &rows[i], rows, n, bundle)
@@ -191,7 +139,7 @@ void requests_take(struct scheduler *s, const struct request_row *rows, size_t n
                 bundle_free(s, bundle);
                 continue;
             }
-            remember(s, rows[i].id);
+            seen_add(&s->requests, rows[i].id);
             bundle_put(s, bundle, false);
         }
 }

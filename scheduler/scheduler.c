@@ -138,7 +138,10 @@ void scheduler_free(struct scheduler *s)
     }
     replica_release(s);
     applications_release(s);
-    requests_release(s);
+    seen_release(&s->requests);
+    seen_release(&s->reports);
+    for (size_t k = 0; k < SCHEDULER_CALLBACKS; k++)
+        free(s->callbacks[k]);
     vec_release(&s->nodes);
     vec_release(&s->claims);
     vec_release(&s->claim_events);

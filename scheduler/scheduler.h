@@ -45,6 +45,9 @@ mono scheduler_step(struct scheduler *scheduler, struct moment now);
 /* Look at feed and requests now rather than at the next poll (hint from the orchestrator in the same process, or the
  * internal route). */
 void scheduler_poke(struct scheduler *scheduler);
+/* Where executors report to ("https://host:port"): the only address then. NULL: those of the orchestrators that the
+ * store knows. Without any, calls carry no X-Carillon-Callback. */
+void scheduler_callback(struct scheduler *scheduler, const char *url);
 /* Graceful: hand slots over, finish runs, at most shutdown_grace. state becomes STOPPED. */
 void scheduler_drain(struct scheduler *scheduler, struct moment now);
 enum scheduler_state scheduler_state(const struct scheduler *scheduler);

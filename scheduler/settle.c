@@ -23,12 +23,14 @@ static void release_bundle(struct scheduler *s, struct bundle *bundle, bool refu
             dispatcher_release(s, call);
     }
     for (size_t i = 0; i < bundle->closing.count; i++)
-        requests_closed(s, bundle->closing.items[i].id);
+        seen_closed(s->requests, bundle->closing.items[i].id, s->poll_number);
+    for (size_t i = 0; i < bundle->reports.count; i++)
+        seen_closed(s->reports, bundle->reports.items[i].id, s->poll_number);
     if (bundle->requests.count == 0)
         return;
     if (refused) { /* the slot's new owner will carry them out */
         for (size_t i = 0; i < bundle->requests.count; i++)
-            requests_forget(s, bundle->requests.items[i].id);
+            seen_forget(&s->requests, bundle->requests.items[i].id);
         return;
     }
     struct bundle *closing = bundle_new(s);

@@ -28,6 +28,7 @@
 #define CLOCK_STOP SPAN_SECOND /* ms beyond which nothing is claimed */
 #define EFFECTS_MAX 32         /* effects asked for at once */
 #define PRIORITIES 10
+#define SCHEDULER_CALLBACKS 3 /* addresses of X-Carillon-Callback at most */
 
 struct scheduler;
 struct bundle;
@@ -204,6 +205,7 @@ struct call {
     bool rendered_set;
     enum call_state state;
     bool cancel, left;
+    bool reported; /* a report has ended its attempt: whatever is answered says nothing new */
     enum call_class cancel_as;
     struct scheduler *scheduler;
     struct open_run *run;
@@ -234,6 +236,7 @@ struct bundle {
     VEC(struct step_row) steps;
     VEC(struct attempt_row) attempts;
     VEC(struct request_done) closing;
+    VEC(struct request_done) reports; /* closed by what stands here */
     VEC(int64_t) suspended;
     VEC(struct call *) sends;
     VEC(struct request_done) requests; /* to be closed when this has committed and nothing was refused */
@@ -256,7 +259,7 @@ struct batch {
     VEC(struct run_row) runs;
     VEC(struct step_row) steps;
     VEC(struct attempt_row) attempts;
-    VEC(struct request_done) requests;
+    VEC(struct request_done) requests, reports;
     VEC(int64_t) suspended;
     VEC(struct slot_through) through; /* decided by now: told to the store when this batch has committed */
 };
@@ -289,7 +292,7 @@ struct slot {
     struct job *jobs;
 };
 
-struct request_seen {
+struct seen { /* a request or report that is being carried out */
     int64_t id;
     bool closed;
     int64_t closed_poll; /* polls submitted later than this one cannot show it any more */
@@ -391,7 +394,7 @@ struct scheduler {
     bool poking, polling;
     mono next_poll;
     int64_t poll_number;
-    struct request_seen *requests;
+    struct seen *requests, *reports;
 
     /* planning */
     struct heap timers, switches, alarms;
@@ -419,6 +422,11 @@ struct scheduler {
     /* housekeeping */
     bool leader, leasing, retaining, foreign_reading;
     mono next_lease, next_retention, next_foreign;
+
+    /* where executors report to: "http://host:port"; NULL = none */
+    char *callbacks[SCHEDULER_CALLBACKS];
+    bool callback_fixed, reading_addresses;
+    mono next_addresses;
 
     /* drain */
     mono drain_until;

@@ -103,10 +103,35 @@ static void derived_sign(struct signer *signer, const char *application, const c
     sodium_memzero(&state, sizeof state);
 }
 
+/* Its own prefix: no token is ever the key of an application. */
+static void derived_token(struct signer *signer, const char *key, char ret[SIGNATURE_SIZE])
+{
+    static const char prefix[] = "report:";
+    const struct derived_signer *derived = (const struct derived_signer *)signer;
+    unsigned char mac[MAC_BYTES];
+    crypto_auth_hmacsha256_state state;
+    (void)crypto_auth_hmacsha256_init(&state, derived->cluster_key, KEY_BYTES);
+    (void)crypto_auth_hmacsha256_update(&state, (const unsigned char *)prefix, sizeof prefix - 1);
+    (void)crypto_auth_hmacsha256_update(&state, (const unsigned char *)key, strlen(key));
+    (void)crypto_auth_hmacsha256_final(&state, mac);
+    (void)sodium_bin2base64(ret, SIGNATURE_SIZE, mac, sizeof mac, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    sodium_memzero(&state, sizeof state);
+}
+
+static bool derived_token_valid(struct signer *signer, const char *key, const char *token)
+{
+    char right[SIGNATURE_SIZE];
+    derived_token(signer, key, right);
+    size_t length = strlen(right);
+    bool valid = strlen(token) == length && crypto_equal(right, token, length);
+    sodium_memzero(right, sizeof right);
+    return valid;
+}
+
 struct signer *crypto_signer(const unsigned char cluster_key[32])
 {
     struct derived_signer *derived = mem_new(struct derived_signer);
-    derived->signer.sign = derived_sign;
+    derived->signer = (struct signer){derived_sign, derived_token, derived_token_valid};
     memcpy(derived->cluster_key, cluster_key, sizeof derived->cluster_key);
     return &derived->signer;
 }

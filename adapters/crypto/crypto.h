@@ -18,7 +18,8 @@ void crypto_token(char ret[TOKEN_TEXT_SIZE]);
 void crypto_sha256_hex(const void *bytes, size_t length, char ret[HASH_HEX_SIZE]);
 bool crypto_equal(const void *a, const void *b, size_t length); /* constant time */
 
-/* Signer whose application keys are derived: HMAC-SHA256(cluster key, "application:" + name). Free with free(). */
+/* Signer whose application keys and report tokens are derived: HMAC-SHA256(cluster key, "application:" + name). Free
+ * with free(). */
 struct signer *crypto_signer(const unsigned char cluster_key[32]);
 /* Key of an application as "whsec_<base64>", for those who check signatures. */
 void crypto_application_key(const unsigned char cluster_key[32], const char *application, char ret[SIGNATURE_SIZE]);

@@ -8,34 +8,37 @@
 static const unsigned sizes[DB_BULK_SIZES] = {1, 4, 16, 64, 256};
 #define BULK_BYTES ((size_t)4 << 20) /* of one statement; far below any server's packet limit */
 
-/* columns: order of the fill function. update: what an existing row takes over; NULL = plain INSERT. */
+/* columns: order of the fill function. update: what an existing row takes over; NULL = plain INSERT. keep: likewise,
+ * but NULL takes nothing away (a report ends a call long after its bodies were captured). */
 static const struct bulk_table {
-    const char *table, *columns, *update;
+    const char *table, *columns, *update, *keep;
 } tables[BULK_KINDS] = {
-    [BULK_FIRE] = {"run", BULK_FIRE_COLUMNS, NULL},
+    [BULK_FIRE] = {"run", BULK_FIRE_COLUMNS, NULL, NULL},
     [BULK_RUN] =
         {"run", BULK_FIRE_COLUMNS,
-         "open_slot, started_at, ended_at, state, reason, error_code, error_args, start_steps, cancel_requested"},
-    [BULK_STEP] = {"step", BULK_STEP_COLUMNS, "seq, state, reason, due, since, result, error"},
+         "open_slot, started_at, ended_at, state, reason, error_code, error_args, start_steps, cancel_requested", NULL},
+    [BULK_STEP] = {"step", BULK_STEP_COLUMNS, "seq, state, reason, due, since, result, error", NULL},
     [BULK_ATTEMPT] =
         {"attempt", BULK_ATTEMPT_COLUMNS,
          "key_try, seq, state, class, instance, boot, node, started_at, ended_at, http_status, bytes_sent, "
          "reused_connection, stale, connect_ms, first_byte_ms, total_ms, error, code, retry_after, result, "
-         "request_size, response_size, request, response"},
-    [BULK_BODY] = {"body", "day, run, step, item, n, part, encoding, size, bytes", "encoding, size, bytes"},
-    [BULK_SKIP] = {"skip", "day, job, trigger_name, from_at, to_at, skipped, reason, slot, boot", NULL},
-    [BULK_ACTIVATION] = {"activation", "job, trigger_name, from_at, kind, version, slot, boot", NULL},
-    [BULK_STATE] = {"trigger_state", STATE_COLUMNS, "slot, fires, last_end, paused, job_paused, paused_since, error"},
+         "request_size, response_size",
+         "request, response"},
+    [BULK_BODY] = {"body", "day, run, step, item, n, part, encoding, size, bytes", "encoding, size, bytes", NULL},
+    [BULK_SKIP] = {"skip", "day, job, trigger_name, from_at, to_at, skipped, reason, slot, boot", NULL, NULL},
+    [BULK_ACTIVATION] = {"activation", "job, trigger_name, from_at, kind, version, slot, boot", NULL, NULL},
+    [BULK_STATE] = {"trigger_state", STATE_COLUMNS, "slot, fires, last_end, paused, job_paused, paused_since, error",
+                    NULL},
     [BULK_SLOT] = {"slot", "slot, generation, czxid, owner_boot, previous_boot, since, decided_through",
-                   "generation, czxid, owner_boot, previous_boot, since"},
-    [BULK_SLOT_LOAD] = {"slot_load", "slot, jobs", NULL},
-    [BULK_CHANGE] = {"`change`", "seq, kind, id, at", NULL},
-    [BULK_AUDIT] = {"audit", "day, id, at, who, action, kind, project, name, before_json, after_json", NULL},
+                   "generation, czxid, owner_boot, previous_boot, since", NULL},
+    [BULK_SLOT_LOAD] = {"slot_load", "slot, jobs", NULL, NULL},
+    [BULK_CHANGE] = {"`change`", "seq, kind, id, at", NULL, NULL},
+    [BULK_AUDIT] = {"audit", "day, id, at, who, action, kind, project, name, before_json, after_json", NULL, NULL},
     [BULK_REQUEST] = {"request",
                       "id, kind, project, job, slot, open_slot, trigger_name, run, run_day, params, scheduled_at, "
                       "skip_missed, created_at, author, idempotency_key",
-                      NULL},
-    [BULK_TRIGGER] = {"`trigger`", "job, name, live, paused, created_at", "live"},
+                      NULL, NULL},
+    [BULK_TRIGGER] = {"`trigger`", "job, name, live, paused, created_at", "live", NULL},
 };
 
 static size_t column_count(const char *columns)
@@ -46,15 +49,15 @@ static size_t column_count(const char *columns)
     return count;
 }
 
-static void add_updates(struct str *sql, const struct db_dialect *dialect, const char *columns)
+/* pattern: each %s stands for the column. */
+static void add_updates(struct str *sql, const char *pattern, const char *columns)
 {
-    str_add(sql, dialect->upsert);
     while (*columns) {
         char name[40];
         size_t length = strcspn(columns, ",");
         memcpy(name, columns, length < sizeof name - 1 ? length : sizeof name - 1);
         name[length < sizeof name - 1 ? length : sizeof name - 1] = '\0';
-        for (const char *part = dialect->upsert_value; *part; part++) {
+        for (const char *part = pattern; *part; part++) {
             if (part[0] == '%' && part[1] == 's') {
                 str_add(sql, name);
                 part++;
@@ -87,8 +90,14 @@ static enum status prepared(struct session *s, enum bulk_id id, unsigned size, s
             str_add(&sql, ",?");
         str_add(&sql, ")");
     }
-    if (t->update)
-        add_updates(&sql, db->dialect, t->update);
+    if (t->update) {
+        str_add(&sql, db->dialect->upsert);
+        add_updates(&sql, db->dialect->upsert_value, t->update);
+    }
+    if (t->keep) {
+        str_add(&sql, ", ");
+        add_updates(&sql, db->dialect->upsert_keep, t->keep);
+    }
     enum status status = str_status(&sql);
     if (status == STATUS_OK)
         status = db_prepare(db, str_text(&sql), &db->bulk[id][size]);

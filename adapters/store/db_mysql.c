@@ -384,6 +384,7 @@ static const struct db_dialect dialect = {
     .in_share = " LOCK IN SHARE MODE",
     .upsert = " ON DUPLICATE KEY UPDATE ",
     .upsert_value = "%s = VALUES(%s)",
+    .upsert_keep = "%s = COALESCE(VALUES(%s), %s)",
     .greatest = "GREATEST",
     .use_open_index = " FORCE INDEX (run_open)",
     .audit_order = "day DESC, id DESC",

@@ -280,6 +280,7 @@ static const struct db_dialect dialect = {
     .in_share = "",
     .upsert = " ON CONFLICT DO UPDATE SET ",
     .upsert_value = "%s = excluded.%s",
+    .upsert_keep = "%s = COALESCE(excluded.%s, %s)",
     .greatest = "MAX",
     .use_open_index = " INDEXED BY run_open",
     .audit_order = "id DESC",

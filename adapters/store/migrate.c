@@ -142,14 +142,25 @@ static enum status seed_default(struct session *s)
     return sql_put(s, &put);
 }
 
+/* At every start: a newer program may count what an older one did not. */
+static enum status seed_sequences(struct session *s)
+{
+    static const char *const names[] = {SEQUENCE_CHANGE, SEQUENCE_TRIMMED, "boot",  "definition",
+                                        "request",       "report",         "audit", "token"};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < sizeof names / sizeof *names && status == STATUS_OK; i++) {
+        int64_t value;
+        status = db_read_number(s->db, "SELECT value FROM sequence WHERE name = ?", VALUES(db_t(names[i])), &value);
+        if (status == STATUS_NOT_FOUND)
+            status = db_exec(s->db, "INSERT INTO sequence (name, value) VALUES (?, 0)", VALUES(db_t(names[i])), NULL);
+    }
+    return status;
+}
+
 static enum status seed(struct session *s)
 {
-    static const char *const names[] = {SEQUENCE_CHANGE, SEQUENCE_TRIMMED, "boot", "definition",
-                                        "request",       "audit",          "token"};
     instant now = INSTANT_NONE;
     enum status status = db_now(s->db, &now);
-    for (size_t i = 0; i < sizeof names / sizeof *names && status == STATUS_OK; i++)
-        status = db_exec(s->db, "INSERT INTO sequence (name, value) VALUES (?, 0)", VALUES(db_t(names[i])), NULL);
     if (status == STATUS_OK)
         status = bulk_write(s, &(struct bulk){.id = BULK_SLOT, .count = CLAIM_SLOTS_ALL, .fill = slot_fill});
     if (status == STATUS_OK)
@@ -171,6 +182,8 @@ static enum status seed_once(struct db *db, struct error *err)
         status = partitions_make(&s, now);
     if (status != STATUS_OK && db->class == DB_AGAIN)
         status = STATUS_OK; /* a table in use: housekeeping makes the days that are missing */
+    if (status == STATUS_OK)
+        status = seed_sequences(&s);
     if (status == STATUS_OK)
         status = db_read_number(db, "SELECT one FROM cluster", NULL, 0, &one);
     if (status == STATUS_NOT_FOUND) {

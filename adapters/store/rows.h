@@ -56,6 +56,10 @@ enum status steps_of_runs(struct session *s, const int64_t *runs, size_t count, 
 enum status attempts_of_runs(struct session *s, const int64_t *runs, size_t count, bool bodies,
                              struct attempt_row **ret, size_t *ret_count) MUST_USE;
 
+/* Open reports for runs that the boot drives; and their end (store_reports.c). */
+enum status poll_reports(struct session *s, struct store_poll *op) MUST_USE;
+enum status close_reports(struct session *s, const struct request_done *reports, size_t count) MUST_USE;
+
 /* Where the triggers of these jobs stand; jobs and the slots' decided_through are parallel. Appends to what is there.
  */
 struct job_through {

@@ -369,6 +369,11 @@ static enum status write_requests(struct batch *b)
     return status;
 }
 
+static enum status write_reports(struct batch *b)
+{
+    return close_reports(b->s, b->op->reports, b->op->report_count);
+}
+
 static enum status write_suspensions(struct batch *b)
 {
     const struct store_batch *op = b->op;
@@ -416,8 +421,8 @@ enum status sql_batch(struct session *s, struct store_batch *op)
     b->s = s;
     b->op = op;
     static enum status (*const parts[])(struct batch *) = {
-        fence_slots, write_activations, write_skips,    write_states,   write_fires,
-        write_runs,  write_steps,       write_attempts, write_requests, write_suspensions};
+        fence_slots, write_activations, write_skips,    write_states,  write_fires,      write_runs,
+        write_steps, write_attempts,    write_requests, write_reports, write_suspensions};
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == STATUS_OK; i++)
         status = parts[i](b);
     vec_release(&b->picked);

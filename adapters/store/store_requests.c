@@ -269,5 +269,7 @@ enum status sql_poll(struct session *s, struct store_poll *op)
     op->trimmed = op->since >= 0 && op->since < low;
     if (status == STATUS_OK && op->since >= 0 && op->since < op->head)
         status = poll_changes(s, op);
-    return status == STATUS_OK ? poll_requests(s, op) : status;
+    if (status == STATUS_OK)
+        status = poll_requests(s, op);
+    return status == STATUS_OK ? poll_reports(s, op) : status;
 }

@@ -237,6 +237,15 @@ static enum status trim_requests(struct session *s, struct store_retention *op)
                         "DELETE FROM request WHERE id");
 }
 
+/* As long as requests: until then a repeated report is known as such. */
+static enum status trim_reports(struct session *s, struct store_retention *op)
+{
+    if (instant_is_none(op->requests))
+        return STATUS_OK;
+    return remove_piece(s, op, "SELECT id FROM report WHERE created_at < ? ORDER BY created_at LIMIT ?",
+                        op->requests.ms, "DELETE FROM report WHERE id");
+}
+
 enum status sql_retention(struct session *s, struct store_retention *op)
 {
     op->removed = 0;
@@ -252,5 +261,7 @@ enum status sql_retention(struct session *s, struct store_retention *op)
         status = retain_rows(s, op);
     if (status == STATUS_OK)
         status = trim_feed(s, op);
-    return status == STATUS_OK ? trim_requests(s, op) : status;
+    if (status == STATUS_OK)
+        status = trim_requests(s, op);
+    return status == STATUS_OK ? trim_reports(s, op) : status;
 }

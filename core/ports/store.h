@@ -106,6 +106,23 @@ struct request_row {
     const char *outcome; /* NULL while open */
 };
 
+enum report_state { REPORT_SUCCEEDED, REPORT_FAILED, REPORT_DELAY };
+
+/* What an executor says of a call that it accepted (executor-protocol.md §3). Heartbeats are no rows. */
+struct report_row {
+    int64_t id; /* out of REPORT_ADD */
+    int64_t run;
+    const char *step;
+    int32_t item, key_try;
+    enum report_state state;
+    const char *result;         /* JSON text; SUCCEEDED */
+    const char *code, *message; /* NULL = none */
+    instant until;              /* DELAY: not before; INSTANT_NONE = not said */
+    const char *digest;         /* hex of a hash: two reports with the same one say the same */
+    instant created_at;         /* out, by the store's clock */
+    bool run_open;              /* out of POLL */
+};
+
 struct slot_row {
     int32_t slot;
     int64_t generation, czxid; /* epoch, compared in this order */
@@ -185,6 +202,8 @@ struct change_row {
     X(STORE_LIST, list, "list")                      \
     /* requests and history */                       \
     X(STORE_REQUEST_ADD, request_add, "request_add") \
+    X(STORE_REPORT_READ, report_read, "report_read") \
+    X(STORE_REPORT_ADD, report_add, "report_add")    \
     X(STORE_RUNS_LIST, runs_list, "runs_list")       \
     X(STORE_RUN_READ, run_read, "run_read")          \
     X(STORE_LEDGER, ledger, "ledger")                \
@@ -321,8 +340,8 @@ struct store_runs_open {
     instant *ended_at; /* out, parallel */
 };
 
-/* What is new for this boot: changes behind `since` (at most `limit`, in order), open requests for slots that it owns.
- */
+/* What is new for this boot: changes behind `since` (at most `limit`, in order), open requests for slots that it owns,
+ * open reports for runs that it drives. */
 struct store_poll {
     int64_t boot;
     int64_t since; /* last seq seen; −1 = tell the head only */
@@ -333,8 +352,11 @@ struct store_poll {
     size_t change_count;
     struct request_row *requests; /* by id */
     size_t request_count;
+    struct report_row *reports; /* by id; at most STORE_POLL_REPORTS */
+    size_t report_count;
     instant store_now; /* out */
 };
+#define STORE_POLL_REPORTS 64
 
 enum store_outcome { OUTCOME_DONE, OUTCOME_EXISTS, OUTCOME_SLOT_LOST };
 
@@ -357,7 +379,7 @@ struct store_trigger_state {
 
 /* One transaction: all or nothing, but for slot-fenced items whose slot is not owned by `boot` any more (SLOT_LOST,
  * they alone are left out) and fires that exist. Order within: activations, skips, states, fires, ends, steps,
- * attempts, requests. */
+ * attempts, requests, reports. */
 struct store_batch {
     int64_t boot;
     int64_t number; /* rises by one with every batch of this boot; kept in boot.batch */
@@ -381,6 +403,8 @@ struct store_batch {
         const char *outcome;
     } * requests; /* closed */
     size_t request_count;
+    const struct request_done *reports; /* closed: REPORT_OUTCOME_… */
+    size_t report_count;
     const int64_t *suspended_jobs; /* max_consecutive_failures reached */
     size_t suspended_count;
 };
@@ -461,6 +485,32 @@ struct store_request_add {
     const char *project, *author;
     struct request_add *items;
     size_t count;
+};
+
+/* May this call still be reported about? NOT_FOUND: no such run. */
+struct store_report_read {
+    int64_t run;
+    const char *step;
+    int32_t item, key_try;
+    bool over;     /* out: its step has ended, or another key is under way: a report would be stale */
+    bool canceled; /* out: the run is, or is being, canceled */
+};
+
+/* What becomes of a stored one; in request_done.outcome. */
+#define REPORT_OUTCOME_TAKEN "taken"
+#define REPORT_OUTCOME_STALE "stale"
+
+enum report_fate {
+    REPORT_STORED,   /* for the driver of the run */
+    REPORT_REPEATED, /* it is known already */
+    REPORT_STALE     /* the step has ended otherwise; kept, and of no effect */
+};
+
+/* A report, durable before it is acknowledged. NOT_FOUND: no such run. */
+struct store_report_add {
+    struct report_row row;
+    enum report_fate fate; /* out */
+    bool canceled;         /* out, as above */
 };
 
 struct store_runs_list {

@@ -56,6 +56,11 @@ static void open_store(struct api *api)
         fail_msg("%s", op.error.text);
     api->boot = op.boot_start.boot;
     store_op_release(&op);
+    store_op_init(&op, STORE_CLUSTER);
+    if (store_execute(api->store, &op) != STATUS_OK)
+        fail_msg("%s", op.error.text);
+    api->signer = crypto_signer(op.cluster.key);
+    store_op_release(&op);
 }
 
 static void take_turn(struct api *api)
@@ -78,6 +83,7 @@ static void serve(struct api *api, struct store *store)
     struct orchestrator_options options = {.settings = &api->settings,
                                            .store = store,
                                            .zones = api->zones,
+                                           .signer = api->signer,
                                            .version = "0.0.1",
                                            .role = "orchestrator",
                                            .node = "test",
@@ -139,6 +145,7 @@ int api_teardown(void **state)
     stop(api);
     api->store->ops->close(api->store);
     zones_free(api->zones);
+    free(api->signer);
     (void)nftw(api->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     free(api);
     return 0;

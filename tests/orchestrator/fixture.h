@@ -19,6 +19,7 @@
 /* clang-format on */
 
 #include "core/model/settings.h"
+#include "core/ports/signer.h"
 #include "core/ports/store.h"
 
 struct answer {
@@ -33,6 +34,7 @@ struct api {
     struct settings settings;
     struct store *store;
     struct zones *zones;
+    struct signer *signer; /* of the store's cluster key */
     struct orchestrator *orchestrator;
     struct http_server *server;
     int port;

@@ -392,6 +392,147 @@ static int setup(void **state)
     return api_setup(state);
 }
 
+/* ---- reports ---- */
+
+/* The address that a scheduler would give for this call of step one. */
+static void callback(struct api *api, int64_t run, int key_try, char ret[256])
+{
+    char key[CALL_KEY_SIZE], token[SIGNATURE_SIZE];
+    struct attempt_row attempt = {.run = run, .step = "one", .key_try = key_try};
+    api->signer->token(api->signer, call_key_format(&attempt, key), token);
+    (void)snprintf(ret, 256, "/api/v1/report/%lld/one/0/%d/%s", (long long)run, key_try, token);
+}
+
+static void expect_report(struct api *api, int line, const char *path, const char *body, int status, const char *word)
+{
+    struct answer a = api_call_as(api, NULL, "POST", path, body, NULL);
+    if (a.status != status || !strstr(a.text, word))
+        fail_msg("line %d: %d %s, not %d with %s", line, a.status, a.text, status, word);
+    answer_release(&a);
+}
+#define REPORT(path, body, status, word) expect_report(api, __LINE__, (path), (body), (status), (word))
+
+static size_t open_reports(struct api *api)
+{
+    struct store_op op;
+    store_op_init(&op, STORE_POLL);
+    op.poll.boot = api->boot;
+    op.poll.since = -1;
+    op.poll.limit = 100;
+    must(api, &op);
+    size_t count = op.poll.report_count;
+    store_op_release(&op);
+    return count;
+}
+
+static void accept_one(struct api *api, int64_t run)
+{
+    struct attempt_row row = {.run = run,
+                              .step = "one",
+                              .n = 1,
+                              .key_try = 1,
+                              .seq = 2,
+                              .state = ATTEMPT_ACCEPTED,
+                              .class = CALL_ACCEPTED,
+                              .instance = "127.0.0.1:9001",
+                              .boot = api->boot,
+                              .node = "test",
+                              .started_at = clock_now(),
+                              .ended_at = INSTANT_NONE,
+                              .http_status = 202,
+                              .retry_after = -1};
+    commit(api, (struct store_batch){.attempts = &row, .attempt_count = 1});
+}
+
+static void test_reports(void **state)
+{
+    struct api *api = *state;
+    struct definition_row job;
+    static const char head[] = "{\"state\":\"succeeded\",\"result\":\"";
+    char path[256], other[256], big[70100];
+    make_job(api);
+    own(api, &job);
+    instant at = clock_now();
+    struct run_row run = new_run(api, &job, run_id_make(day_of(at), api->boot, 1), "t", at);
+    fire(api, &run);
+    accept_one(api, run.id);
+    callback(api, run.id, 1, path);
+
+    REPORT(path, "{\"state\":\"running\",\"progress\":40}", 200, "\"noted\",\"canceled\":false");
+    static const struct {
+        int line;
+        const char *body, *word;
+    } bad[] = {{__LINE__, "", "REQUEST_VALIDATION_001"},
+               {__LINE__, "[]", "REQUEST_VALIDATION_001"},
+               {__LINE__, "{\"state\":\"succeeded\",}", "REQUEST_VALIDATION_001"},
+               {__LINE__, "{}", "running, succeeded, failed or delay"},
+               {__LINE__, "{\"state\":\"done\"}", "running, succeeded, failed or delay"},
+               {__LINE__, "{\"state\":1}", "must be a string"},
+               {__LINE__, "{\"state\":\"running\",\"progress\":101}", "progress"},
+               {__LINE__, "{\"state\":\"failed\",\"code\":7}", "code"},
+               {__LINE__, "{\"state\":\"delay\",\"after\":\"soon\"}", "after"},
+               {__LINE__, "{\"state\":\"delay\",\"until\":\"soon\"}", "until"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        expect_report(api, bad[i].line, path, bad[i].body, 400, bad[i].word);
+    memset(big, 'x', sizeof big);
+    memcpy(big, head, sizeof head - 1);
+    memcpy(big + sizeof big - 3, "\"}", 3);
+    REPORT(path, big, 413, "REQUEST_TOOLARGE_002");
+    assert_int_equal(open_reports(api), 0);
+
+    (void)snprintf(other, sizeof other, "%.*s", (int)strlen(path) - 1, path);
+    REPORT(other, "{\"state\":\"succeeded\"}", 410, "SCHEDULING_NOTFOUND_005");
+    callback(api, run.id + 1, 1, other); /* a right token of a run that is not there */
+    REPORT(other, "{\"state\":\"succeeded\"}", 410, "SCHEDULING_NOTFOUND_005");
+    REPORT(other, "{\"state\":\"running\"}", 410, "SCHEDULING_NOTFOUND_005");
+
+    int pokes = api->pokes;
+    REPORT(path, "{\"state\":\"succeeded\",\"result\":{ \"rows\": 5 }}", 200, "\"stored\"");
+    REPORT(path, "{\"result\":{\"rows\":5},\"state\":\"succeeded\",\"progress\":100}", 200, "\"repeated\"");
+    assert_true(api->pokes > pokes);
+    REPORT(path, "{\"state\":\"failed\"}", 409, "SCHEDULING_CONFLICT_005");
+    assert_int_equal(open_reports(api), 1);
+}
+
+/* Who reports about a canceled run is told so. */
+static void test_report_of_canceled_run(void **state)
+{
+    struct api *api = *state;
+    struct definition_row job;
+    char path[256];
+    make_job(api);
+    own(api, &job);
+    instant at = clock_now();
+    struct run_row run = new_run(api, &job, run_id_make(day_of(at), api->boot, 1), "t", at);
+    fire(api, &run);
+    accept_one(api, run.id);
+    callback(api, run.id, 1, path);
+    run.cancel_requested = true;
+    end(api, &run, RUN_CANCELED, "SCHEDULING_CONFLICT_003", NULL);
+    REPORT(path, "{\"state\":\"running\"}", 200, "\"canceled\":true");
+    REPORT(path, "{\"state\":\"succeeded\"}", 409, "\"canceled\":\"true\"");
+    assert_int_equal(open_reports(api), 0);
+}
+
+/* Guessing tokens is braked; the right one still works. */
+static void test_report_tokens_are_braked(void **state)
+{
+    struct api *api = *state;
+    int refused = 0, braked = 0;
+    for (int i = 0; i < 40; i++) {
+        struct answer a =
+            api_call_as(api, NULL, "POST", "/api/v1/report/1/one/0/1/guess", "{\"state\":\"failed\"}", NULL);
+        refused += a.status == 410;
+        braked += a.status == 429;
+        answer_release(&a);
+    }
+    assert_true(refused >= 20 && refused <= 30);
+    assert_true(braked >= 10);
+    char path[256];
+    callback(api, 77, 1, path);
+    REPORT(path, "{\"state\":\"failed\"}", 410, "SCHEDULING_NOTFOUND_005");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +540,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refused_by_owner, setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_detail, setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_filters_and_pages, setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_reports, setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_report_of_canceled_run, setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_report_tokens_are_braked, setup, api_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

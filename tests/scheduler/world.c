@@ -360,6 +360,7 @@ void world_free(struct world *w)
     vec_release(&w->activations);
     vec_release(&w->states);
     vec_release(&w->requests);
+    vec_release(&w->reports);
     vec_release(&w->suspended);
     vec_release(&w->pending);
     vec_release(&w->events);
@@ -498,6 +499,21 @@ int64_t world_request(struct world *w, const struct request_row *row)
             copy.slot = w->jobs.items[i].slot;
     vec_add(&w->requests, copy);
     return copy.id;
+}
+
+size_t world_report(struct world *w, const struct world_call *call, enum report_state state, const char *result)
+{
+    struct world_report *report = vec_push(&w->reports);
+    const char *last = strrchr(call->key, '.');
+    report->row = (struct report_row){.id = (int64_t)w->reports.count,
+                                      .run = strtoll(call->run, NULL, 10),
+                                      .step = call->step,
+                                      .key_try = (int32_t)strtol(last ? last + 1 : "0", NULL, 10),
+                                      .state = state,
+                                      .result = result,
+                                      .until = INSTANT_NONE,
+                                      .created_at = w->now.wall};
+    return w->reports.count - 1;
 }
 
 /* ---- questions

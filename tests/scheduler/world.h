@@ -49,6 +49,12 @@ struct world_call {
     char answer[512];
 };
 
+struct world_report {
+    struct report_row row;
+    const char *outcome; /* the first one counts; NULL while open */
+    int closed;          /* how often it was closed */
+};
+
 struct world_node {
     struct world *world;
     struct coordination coordination;
@@ -82,6 +88,7 @@ struct world {
     VEC(struct activation_row) activations;
     VEC(struct trigger_state_row) states;
     VEC(struct request_row) requests;
+    VEC(struct world_report) reports;
     VEC(int64_t) suspended;
     VEC(struct pending) pending;
     VEC(struct world_event) events;
@@ -127,6 +134,8 @@ void world_run(struct world *world, span ms);
 int64_t world_put(struct world *world, enum document_kind kind, const char *name, const char *spec_json);
 void world_delete(struct world *world, int64_t id);
 int64_t world_request(struct world *world, const struct request_row *row);
+/* What the executor of this call reports, as the store shows it from now on. Texts are borrowed. Returns its index. */
+size_t world_report(struct world *world, const struct world_call *call, enum report_state state, const char *result);
 
 /* Questions. trigger NULL: any. */
 size_t world_runs(const struct world *world, int64_t job, const char *trigger, int state); /* state −1: any */

@@ -136,6 +136,13 @@ static void write_rows(struct world *w, const struct store_batch *b)
         for (size_t k = 0; k < w->requests.count; k++)
             if (w->requests.items[k].id == b->requests[i].id)
                 w->requests.items[k].outcome = keep(w, b->requests[i].outcome);
+    for (size_t i = 0; i < b->report_count; i++)
+        for (size_t k = 0; k < w->reports.count; k++)
+            if (w->reports.items[k].row.id == b->reports[i].id) {
+                if (!w->reports.items[k].outcome)
+                    w->reports.items[k].outcome = keep(w, b->reports[i].outcome);
+                w->reports.items[k].closed++;
+            }
     for (size_t i = 0; i < b->suspended_count; i++)
         vec_add(&w->suspended, b->suspended_jobs[i]);
 }
@@ -388,6 +395,13 @@ static enum status poll(struct world *w, struct store_op *op)
         if (!w->requests.items[i].outcome && driver == p->boot)
             p->requests[p->request_count++] = w->requests.items[i];
     }
+    p->reports = arena_array(&op->arena, struct report_row, w->reports.count + 1);
+    for (size_t i = 0; i < w->reports.count; i++)
+        for (size_t k = 0; k < w->runs.count && !w->reports.items[i].outcome; k++)
+            if (w->runs.items[k].id == w->reports.items[i].row.run && w->runs.items[k].boot == p->boot) {
+                p->reports[p->report_count] = w->reports.items[i].row;
+                p->reports[p->report_count++].run_open = open_row(&w->runs.items[k]);
+            }
     return STATUS_OK;
 }
 

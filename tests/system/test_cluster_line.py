@@ -4,6 +4,7 @@ import time
 import uuid
 
 import pytest
+import requests
 
 from harness import BINARY, Api, Process, check_ledger, every, millis, until
 
@@ -66,6 +67,21 @@ def test_fires_and_fails_over(cluster, executor):
             keys = [c["key"] for c in executor.of(path)]
             assert {k.split(".")[0] for k in keys} == ids and len(set(keys)) == len(ids)
     assert two.stop(30) == 0
+
+
+def test_report_reaches_the_survivor(cluster, executor):
+    """Accepted by one scheduler, which dies; the report goes to the orchestrator and from there to whoever drives the run now."""
+    nodes = {n: cluster.scheduler(n) for n in ("s1", "s2")}
+    executor.behave["/long"] = lambda call: (202, {"status": "accepted"})
+    cluster.api.job("long", [{"step": "a", "url": f"http://{executor.address}/long"}])
+    run = cluster.api.enqueue("long")
+    url = until(lambda: executor.of("/long"), what="the call")[0]["headers"]["X-Carillon-Callback"]
+    assert url.startswith(cluster.orchestrator.url + "/api/v1/report/")
+    until(lambda: cluster.api.run(run)["steps"][0]["attempts"][0]["state"] == "accepted", what="the 202 to be stored")
+    nodes[cluster.api.run(run)["scheduler"]].kill()
+    assert requests.post(url, json={"state": "succeeded", "result": 7}, timeout=20).json()["report"] == "stored"
+    assert cluster.api.ended(run, 30)["state"] == "succeeded"
+    assert len(executor.of("/long")) == 1
 
 
 def test_a_second_process_with_a_live_id_is_refused(cluster):

@@ -124,6 +124,14 @@ static struct attempt_row merge_end(const struct attempt_row *kept, const struct
     return row;
 }
 
+/* A report may settle what nobody knew: the call ended without a definite answer, and its step waits for what follows.
+ */
+static bool settles(const struct run_step *step, const struct attempt_row *kept, const struct attempt_row *in)
+{
+    return kept == last_attempt(step) && !call_class_definite(kept->class) && in->state == ATTEMPT_ENDED &&
+           call_class_definite(in->class);
+}
+
 static enum status apply_attempt(struct run *run, const struct run_event *event, struct error *err)
 {
     const struct attempt_row *in = &event->attempt;
@@ -141,7 +149,8 @@ static enum status apply_attempt(struct run *run, const struct run_event *event,
         return error_set(err, STATUS_CONFLICT, "step %s: attempt %d ended without a class", in->step, (int)in->n);
     const struct attempt_row *kept = &item_of(step)->attempts[in->n - 1];
     bool over = step_state_terminal(step->state) || run_state_terminal(run->row.state);
-    if (!attempt_open(kept) && (!over || call_class_definite(kept->class) || in->state != ATTEMPT_ENDED))
+    bool late = over && !call_class_definite(kept->class) && in->state == ATTEMPT_ENDED;
+    if (!attempt_open(kept) && !late && (over || !settles(step, kept, in)))
         return error_set(err, STATUS_CONFLICT, "step %s: attempt %d has ended already (%s)", in->step, (int)in->n,
                          call_class_text(kept->class));
     struct attempt_row row = merge_end(kept, event, run->seq + 1);

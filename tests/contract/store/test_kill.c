@@ -34,6 +34,7 @@ static void set_fault(struct store *store, int at, enum db_fault kind, bool stay
 struct world {
     struct store *store;
     int64_t boot, job;
+    int64_t reported; /* an open run that reports are about */
     int32_t slot;
     instant now;
 };
@@ -45,6 +46,9 @@ static struct world begin(void **state)
     w.job = kit_job(w.store, "job", &w.slot);
     (void)kit_take(w.store, w.boot, w.slot, 10);
     w.now = kit_now(w.store);
+    struct store_fire fire = {.run = kit_run(w.job, w.slot, w.boot, "b", instant_add(w.now, 9999), 4999)};
+    assert_int_equal(kit_fire(w.store, w.boot, &fire, 1), STATUS_OK);
+    w.reported = fire.run.id;
     return w;
 }
 
@@ -59,12 +63,19 @@ struct everything {
     struct run_row end;
     struct step_row step;
     struct attempt_row attempt;
-    struct request_done request;
+    struct request_done request, report;
     char *body;
 };
 
-static const char *const counts[] = {"run",  "activation", "skip", "trigger_state",
-                                     "step", "attempt",    "body", "request WHERE outcome IS NOT NULL"};
+static const char *const counts[] = {"run",
+                                     "activation",
+                                     "skip",
+                                     "trigger_state",
+                                     "step",
+                                     "attempt",
+                                     "body",
+                                     "request WHERE outcome IS NOT NULL",
+                                     "report WHERE outcome IS NOT NULL"};
 #define COUNTS (sizeof counts / sizeof *counts)
 
 static void count_all(int64_t ret[COUNTS])
@@ -116,6 +127,12 @@ static struct store_batch fill(struct world *w, struct everything *e, uint64_t r
     DO(w->store, &add);
     store_op_release(&add);
     e->request = (struct request_done){item.row.id, "done"};
+    OP(report, STORE_REPORT_ADD);
+    report.report_add.row = (struct report_row){
+        .run = w->reported, .step = "s", .key_try = (int32_t)round, .until = INSTANT_NONE, .digest = "d"};
+    DO(w->store, &report);
+    e->report = (struct request_done){report.report_add.row.id, REPORT_OUTCOME_TAKEN};
+    store_op_release(&report);
     return (struct store_batch){.boot = w->boot,
                                 .number = kit_batch_number(w->boot),
                                 .fires = e->fires,
@@ -133,7 +150,9 @@ static struct store_batch fill(struct world *w, struct everything *e, uint64_t r
                                 .attempts = &e->attempt,
                                 .attempt_count = 1,
                                 .requests = &e->request,
-                                .request_count = 1};
+                                .request_count = 1,
+                                .reports = &e->report,
+                                .report_count = 1};
 }
 
 static bool committed(struct world *w, int64_t number)
@@ -158,7 +177,7 @@ static void finish(struct world *w, struct store_batch batch, enum status status
 
 static void batch_under_fault(void **state, enum db_fault kind, bool stay)
 {
-    static const int64_t step[COUNTS] = {5, 1, 1, 1, 1, 1, 1, 1};
+    static const int64_t step[COUNTS] = {5, 1, 1, 1, 1, 1, 1, 1, 1};
     struct world w = begin(state);
     struct everything e = {.body = calloc(1, 4100)};
     memset(e.body, 'b', 3000);
@@ -300,6 +319,25 @@ static void fill_adopt(struct world *w, struct store_op *op, int round)
     op->runs_adopt = (struct store_runs_adopt){.boot = w->boot, .from_boot = dead, .node = "adopter", .limit = 10};
 }
 
+static char subject_digest[24];
+
+/* An acknowledgement that was lost: said again, it is one report all the same. */
+static void fill_report(struct world *w, struct store_op *op, int round)
+{
+    struct store_fire fire = {
+        .run = kit_run(w->job, w->slot, w->boot, "b", instant_add(w->now, 10000 + round), 5000 + (uint64_t)round)};
+    assert_int_equal(kit_fire(w->store, w->boot, &fire, 1), STATUS_OK);
+    (void)snprintf(subject_digest, sizeof subject_digest, "%d", round);
+    store_op_init(op, STORE_REPORT_ADD);
+    op->report_add.row = (struct report_row){.run = fire.run.id,
+                                             .step = "s",
+                                             .key_try = 1,
+                                             .state = REPORT_SUCCEEDED,
+                                             .result = "1",
+                                             .until = INSTANT_NONE,
+                                             .digest = subject_digest};
+}
+
 static const struct subject subjects[] = {
     {"put", fill_put, "SELECT COUNT(*) FROM job j JOIN job_version v ON v.job = j.id WHERE j.live = 1", 1},
     {"put's feed", fill_put, "SELECT COUNT(*) FROM `change`", 1},
@@ -310,6 +348,7 @@ static const struct subject subjects[] = {
     {"slots_take", fill_take, "SELECT COUNT(*) FROM slot WHERE owner_boot > 0", 1},
     {"request_add", fill_requests, "SELECT COUNT(*) FROM request", 2},
     {"request_add's audit", fill_requests, "SELECT COUNT(*) FROM audit WHERE action = 'enqueue'", 2},
+    {"report_add", fill_report, "SELECT COUNT(*) FROM report", 1},
     {"boot_fence", fill_fence, "SELECT COUNT(*) FROM boot WHERE fenced = 1", 1},
     {"decided", fill_decided, "SELECT COUNT(*) FROM slot WHERE decided_through > 0", 1},
     {"runs_adopt", fill_adopt, "SELECT COUNT(*) FROM run WHERE node = 'adopter'", 1},

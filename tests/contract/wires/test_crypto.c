@@ -64,9 +64,33 @@ static void test_signatures(void **state)
     free(signer);
 }
 
+/* printf 'report:<key>' | openssl dgst -sha256 -mac HMAC -macopt hexkey:000102…1f -binary | base64, then url-safe */
+static void test_report_tokens(void **state)
+{
+    static const char call[] = "5851020366654210048.a.0.1", right[] = "kpnpxDOjmHWPzuNYsL6QQtDx1Gvt4jRlOViMx318jGM";
+    unsigned char key[32], other_key[32] = {0};
+    char text[SIGNATURE_SIZE];
+    (void)state;
+    for (size_t i = 0; i < sizeof key; i++)
+        key[i] = (unsigned char)i;
+    struct signer *signer = crypto_signer(key), *other = crypto_signer(other_key);
+    signer->token(signer, call, text);
+    assert_string_equal(text, right);
+    assert_true(signer->token_valid(signer, call, right));
+    assert_false(signer->token_valid(signer, "5851020366654210048.a.0.2", right));
+    assert_false(other->token_valid(other, call, right));
+    const char *wrong[] = {"", "A", right + 1, "none"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(signer->token_valid(signer, call, wrong[i]));
+    text[0] ^= 1;
+    assert_false(signer->token_valid(signer, call, text));
+    free(signer);
+    free(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_sha256), cmocka_unit_test(test_tokens),
-                                       cmocka_unit_test(test_signatures)};
+                                       cmocka_unit_test(test_signatures), cmocka_unit_test(test_report_tokens)};
     return cmocka_run_group_tests_name("crypto", tests, setup, NULL);
 }
