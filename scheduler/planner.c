@@ -38,6 +38,13 @@ static span threshold_of(const struct scheduler *s, const struct trigger *t)
     return t->spec->misfire_threshold >= 0 ? t->spec->misfire_threshold : s->settings->scheduler.misfire_threshold;
 }
 
+/* An instant whose rows retention would take away at once is only recorded. */
+static span max_age_of(const struct scheduler *s, const struct trigger *t)
+{
+    span kept = s->settings->retention.runs, age = t->spec->max_age;
+    return age >= 0 && (kept <= 0 || age < kept) ? age : kept;
+}
+
 /* ---- one instant ---------------------------------------------------------------------------------------------------
  */
 
@@ -162,7 +169,7 @@ static bool decide_range(struct scheduler *s, struct trigger *t, instant until, 
         .policy = t->spec->misfire,
         .max = t->spec->misfire_max,
         .threshold = threshold_of(s, t),
-        .max_age = t->spec->max_age,
+        .max_age = max_age_of(s, t),
         .resume = mode != DECIDE_NOW,
         .skip_all = mode == DECIDE_SKIP,
     };
@@ -195,10 +202,10 @@ static void decide_delay(struct scheduler *s, struct trigger *t, struct promised
         bundle_skip(s, bundle, t, p.at, p.at, 1, p.verdict == VERDICT_QUIET ? "quiet" : "calendar");
     else if (mode == DECIDE_SKIP)
         skip_one(s, t, p.at, "paused", bundle);
-    else if (misfire && (t->spec->misfire == MISFIRE_SKIP || late > t->spec->max_age))
+    else if (misfire && (t->spec->misfire == MISFIRE_SKIP || late > max_age_of(s, t)))
         skip_one(s, t, p.at,
                  mode == DECIDE_RESUME     ? "paused"
-                 : late > t->spec->max_age ? "expired"
+                 : late > max_age_of(s, t) ? "expired"
                                            : "misfire",
                  bundle);
     else

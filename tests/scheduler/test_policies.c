@@ -317,6 +317,25 @@ static void feed_was_trimmed(void **state)
     world_free(w);
 }
 
+static void older_than_retention(void **state)
+{
+    (void)state;
+    struct world *w = world_create(START);
+    w->settings.retention.runs = SPAN_HOUR;
+    int64_t job = world_put(
+        w, DOCUMENT_JOB, "j",
+        "{\"triggers\":[{\"every\":\"10m\",\"align\":true,\"misfire\":\"all\",\"max_age\":\"48h\"}]," URL_STEP "}");
+    (void)world_start(w, 0, true);
+    world_run(w, 5000);
+    world_kill(w, 0, 0);
+    world_run(w, 3 * SPAN_HOUR);
+    (void)world_start(w, 0, true);
+    world_run(w, 60000);
+    assert_int_equal(world_runs(w, job, NULL, -1), 6);
+    assert_int_equal(world_skipped(w, job, "expired"), 12);
+    world_free(w);
+}
+
 static void edit_while_down(void **state)
 {
     (void)state;
@@ -577,6 +596,7 @@ int main(void)
         cmocka_unit_test(delay_over_a_hand_over),
         cmocka_unit_test(edit_rules_within_a_second),
         cmocka_unit_test(feed_was_trimmed),
+        cmocka_unit_test(older_than_retention),
         cmocka_unit_test(edit_while_down),
         cmocka_unit_test(an_edit_brings_its_instants),
         cmocka_unit_test(a_limit_counts_from_its_edit),
