@@ -29,7 +29,8 @@ static void look_again(struct scheduler *s, struct job *job, int64_t wall_ms)
 }
 
 /* What the new state has promised by now is decided together with it. Were it left to a later batch, a crash in between
- * would lose it: the slot may be marked as decided up to now already, for the edit was not known when that was written. */
+ * would lose it: the slot may be marked as decided up to now already, for the edit was not known when that was written.
+ */
 static void settle_since(struct scheduler *s, struct trigger *t, struct bundle *bundle)
 {
     if (!held(t))
@@ -44,7 +45,8 @@ static void settle_before(struct scheduler *s, struct job *job, instant from, st
         planner_decide(s, &job->triggers[i], until, held(&job->triggers[i]) ? DECIDE_SKIP : DECIDE_NOW, bundle);
 }
 
-/* What the store remembers of it must be what is known here: a trigger that comes back, or gets a limit, begins anew. */
+/* What the store remembers of it must be what is known here: a trigger that comes back, or gets a limit, begins anew.
+ */
 static bool remembered(const struct trigger *t)
 {
     return held(t) || t->spec->max_fires > 0 || (t->fresh && t->job->ruling_version > 1);

@@ -205,7 +205,7 @@ static bool take_room(struct scheduler *s, struct job *job)
     if (run) {
         DL_DELETE2(job->limited, run, limited_prev, limited_next);
         run->limited = false;
-        driver_ask(s, run); /* puts itself back when it still finds no room */
+        driver_ask(s, run);                /* puts itself back when it still finds no room */
         if (!job->limited && job->queue) { /* the queue has its turn next */
             turns_wake(s, job);
             s->busy = true;

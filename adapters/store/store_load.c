@@ -41,7 +41,8 @@ static const char *row_name(struct db_statement *q, unsigned column, char buffer
     return buffer;
 }
 
-/* Those that the newest version has dropped, too: until it is activated they rule, and what they promised is decided. */
+/* Those that the newest version has dropped, too: until it is activated they rule, and what they promised is decided.
+ */
 static enum status read_triggers(struct session *s, const int64_t *jobs, size_t count, struct cursors *ret)
 {
     struct query q;

@@ -334,12 +334,11 @@ static void test_dropped_trigger(void **state)
     instant t0 = instant_add(kit_now(store), -SPAN_HOUR);
     struct store_activation first = activation(job, slot, "", 1, t0);
     struct store_fire fire = {.run = kit_run(job, slot, boot, "b", instant_add(t0, 3000), 1)};
-    assert_int_equal(kit_batch(store, (struct store_batch){.boot = boot,
-                                                           .activations = &first,
-                                                           .activation_count = 1,
-                                                           .fires = &fire,
-                                                           .fire_count = 1}),
-                     STATUS_OK);
+    assert_int_equal(
+        kit_batch(store,
+                  (struct store_batch){
+                      .boot = boot, .activations = &first, .activation_count = 1, .fires = &fire, .fire_count = 1}),
+        STATUS_OK);
     static const char *const left[] = {"a"};
     (void)kit_job_with(store, "job", DOCUMENT("job"), "f2", left, 1, NULL);
     struct store_op op;
