@@ -280,6 +280,28 @@ void batcher_step(struct scheduler *s)
         batch_send(s);
 }
 
+#define ANY_OF_SLOT(holder, member, path)                  \
+    for (size_t i_ = 0; i_ < (holder)->member.count; i_++) \
+        if ((holder)->member.items[i_].path == slot)       \
+    return true
+
+bool batcher_holds(const struct scheduler *s, int32_t slot)
+{
+    for (const struct bundle *x = s->queue_head; x; x = x->next) {
+        ANY_OF_SLOT(x, activations, row.slot);
+        ANY_OF_SLOT(x, skips, row.slot);
+        ANY_OF_SLOT(x, states, row.slot);
+        ANY_OF_SLOT(x, fires, run.slot);
+    }
+    if (s->batch.busy) {
+        ANY_OF_SLOT(&s->batch, activations, row.slot);
+        ANY_OF_SLOT(&s->batch, skips, row.slot);
+        ANY_OF_SLOT(&s->batch, states, row.slot);
+        ANY_OF_SLOT(&s->batch, fires, run.slot);
+    }
+    return false;
+}
+
 bool batcher_quiet(const struct scheduler *s)
 {
     return !s->batch.busy && !s->queue_head;

@@ -204,6 +204,8 @@ struct step_row step_row_copy(struct arena *arena, const struct step_row *row);
 void batch_settled(struct scheduler *s); /* settle.c: the batch under way has committed */
 void batcher_step(struct scheduler *s);
 void batcher_release(struct scheduler *s);
+/* Rows of the slot are on their way to the store: what is loaded now would be older than they are. */
+bool batcher_holds(const struct scheduler *s, int32_t slot);
 bool batcher_quiet(const struct scheduler *s); /* nothing waits and nothing is under way */
 static inline bool batcher_full(const struct scheduler *s)
 {

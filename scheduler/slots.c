@@ -282,8 +282,8 @@ static void load_answered(struct scheduler *s, struct work *work)
 
 static void load_taken(struct scheduler *s)
 {
-    if (s->loading)
-        return;
+    if (s->loading || s->feed_seen < 0)
+        return; /* the feed is followed from before the load on, or a job that is made in between would be missed */
     if (mono_cmp(s->now.mono, s->load_retry) < 0) {
         wake_at(s, s->load_retry);
         return;
@@ -292,7 +292,7 @@ static void load_taken(struct scheduler *s)
     size_t n = 0;
     int64_t jobs = 0;
     for (size_t i = 0; i < s->slot_count && n < s->slot_count && (n == 0 || jobs < LOAD_JOBS); i++) {
-        if (s->slots[i].phase != SLOT_TAKEN)
+        if (s->slots[i].phase != SLOT_TAKEN || batcher_holds(s, (int32_t)i))
             continue;
         if (!slots)
             slots = mem_alloc(s->slot_count * sizeof *slots);
