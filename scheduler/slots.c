@@ -327,6 +327,8 @@ static void rule_loaded(struct scheduler *s)
         count(&s->metrics.slots_owned, 1);
         for (struct job *job = slot->jobs, *next; job; job = next) {
             next = job->slot_next;
+            if (job->newest) /* also one that was made after the load, and came through the feed */
+                job->loaded = true;
             if (job->loaded)
                 activation_loaded(s, job);
         }
