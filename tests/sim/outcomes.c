@@ -65,14 +65,10 @@ static void check_spacing(struct world *world, const struct sim_job *job, const 
                           const struct run_row *b)
 {
     int64_t due = a->ended_at.ms + job->period[b->version];
-    bool plain = a->version == b->version &&
-                 a->boot == b->boot && /* a take-over may not know the end: it counts from itself */
-                 newest_other(&world->db, job->id, a->scheduled_at.ms, b->scheduled_at.ms) == INT64_MIN;
     if (!run_state_terminal(a->state))
         world_break(world, "%s: run %lld was fired before %lld has ended", job->name, (long long)b->id,
                     (long long)a->id);
-    else if ((a->version == b->version && b->scheduled_at.ms < due) || /* an edit in between counts from itself */
-             (plain && b->scheduled_at.ms != due))
+    else if (a->version == b->version && b->scheduled_at.ms < due) /* an edit counts anew; a take-over may come later */
         world_break(world, "%s: run %lld stands %lld ms after the end of %lld, its delay is %lld ms", job->name,
                     (long long)b->id, (long long)(b->scheduled_at.ms - a->ended_at.ms), (long long)a->id,
                     (long long)job->period[b->version]);
