@@ -105,7 +105,7 @@ void planner_trigger_ended(struct scheduler *s, struct job *job, const char *tri
 /* delay.c: ends of runs that `delay` triggers count from */
 void delay_ended(struct trigger *trigger, instant end);
 void delay_recall(struct scheduler *s, struct job *job, struct trigger *trigger); /* after a load: is it known? */
-void delay_ended_early(struct job *job, const char *trigger, instant end); /* its triggers are not made yet */
+void delay_ended_early(struct job *job, const char *trigger, instant end);        /* its triggers are not made yet */
 
 /* activation.c */
 void activation_step(struct scheduler *s);
