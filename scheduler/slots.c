@@ -97,6 +97,14 @@ static void take_answered(struct scheduler *s, struct work *work)
     }
 }
 
+/* Not while rows of an earlier rule are on their way: with the slot ours again the store would accept them, whatever
+ * somebody else has decided in between. */
+static bool may_take(const struct scheduler *s, int32_t index)
+{
+    const struct slot *slot = &s->slots[index];
+    return (slot->phase == SLOT_WON || slot->retaking) && !batcher_holds(s, index);
+}
+
 static void take_won(struct scheduler *s)
 {
     if (s->taking || mono_cmp(s->now.mono, s->take_retry) < 0) {
@@ -105,14 +113,14 @@ static void take_won(struct scheduler *s)
     }
     size_t n = 0;
     for (size_t i = 0; i < s->slot_count; i++)
-        n += s->slots[i].phase == SLOT_WON || s->slots[i].retaking;
+        n += may_take(s, (int32_t)i);
     if (n == 0)
         return;
     struct slot_take *takes = mem_alloc(n * sizeof *takes);
     size_t k = 0;
     for (size_t i = 0; i < s->slot_count; i++) {
         struct slot *slot = &s->slots[i];
-        if (slot->phase != SLOT_WON && !slot->retaking)
+        if (!may_take(s, (int32_t)i))
             continue;
         takes[k++] = (struct slot_take){.slot = (int32_t)i, .generation = s->generation, .czxid = slot->czxid};
         if (slot->phase == SLOT_WON)
