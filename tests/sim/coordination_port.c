@@ -39,6 +39,13 @@ static void tell_now(struct life *life, void *context)
     free(notice);
 }
 
+static void send_notice(struct life *life, struct notice *notice, int64_t delay)
+{
+    int64_t at = life->world->now + delay;
+    life->notices_at = at > life->notices_at ? at : life->notices_at;
+    life_deliver(life, life->notices_at - life->world->now, tell_now, notice);
+}
+
 static void tell(struct life *life, enum coordination_event_kind kind, const struct coordination_claim *claim,
                  int64_t delay)
 {
@@ -47,7 +54,7 @@ static void tell(struct life *life, enum coordination_event_kind kind, const str
     notice->event.text = "";
     if (claim)
         notice->event.claim = *claim;
-    life_deliver(life, delay, tell_now, notice);
+    send_notice(life, notice, delay);
 }
 
 static void tell_lists(struct life *life)
@@ -71,8 +78,8 @@ static void tell_lists(struct life *life)
         (void)snprintf(to->node, sizeof to->node, "%s", from->node);
     }
     claims->event.claims = claims->claims;
-    life_deliver(life, 1, tell_now, nodes);
-    life_deliver(life, 2, tell_now, claims);
+    send_notice(life, nodes, 1);
+    send_notice(life, claims, 2);
 }
 
 static void open_session(struct life *life)

@@ -42,6 +42,7 @@ struct life {
     struct event *wake; /* pending call of scheduler_step; NULL = none */
     mono wake_at;
     VEC(struct delivery *) inbox;        /* what arrived while the node was paused */
+    int64_t notices_at;                  /* of the coordination: in order, whatever the delay */
     int64_t write_free_at, read_free_at; /* one writer connection: operations in order */
     bool joined, connected, told_suspended;
     int64_t session;  /* 0 = none */
