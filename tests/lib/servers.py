@@ -53,8 +53,17 @@ class MariaDB:
         self.socket = os.path.join(folder, "mariadb.sock")
         os.makedirs(self.data)
         self.user = ["--user=root"] if os.getuid() == 0 else []
-        subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={self.data}", "--auth-root-authentication-method=normal",
-                        "--skip-test-db", *self.user], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+        install = ["mariadb-install-db", "--no-defaults", f"--datadir={self.data}", "--auth-root-authentication-method=normal",
+                   "--skip-test-db", *self.user]
+        for attempt in range(3):
+            result = subprocess.run(install, check=False, capture_output=True, text=True)
+            if result.returncode == 0:
+                break
+            print(f"mariadb-install-db failed ({attempt + 1}): {result.stdout[-2000:]}{result.stderr[-2000:]}", file=sys.stderr)
+            shutil.rmtree(self.data, ignore_errors=True)
+            os.makedirs(self.data)
+        else:
+            raise RuntimeError("mariadb-install-db does not succeed")
         self.start()
         self.sql(f"CREATE USER 'carillon'@'%' IDENTIFIED BY '{self.password}'; GRANT ALL ON `carillon%`.* TO 'carillon'@'%'; "
                  "GRANT PROCESS, CONNECTION ADMIN ON *.* TO 'carillon'@'%'")
