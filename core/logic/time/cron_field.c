@@ -388,6 +388,19 @@ uint8_t cron_named_weekdays(const struct cron_expression *e)
     return all;
 }
 
+/* A leading star and every year there is: any year, as if `*` alone had been written. Years that are listed one by one
+ * end where the list ends. */
+static void forget_years(struct cron_expression *e)
+{
+    if (!(e->stars >> CRON_YEAR & 1))
+        return;
+    for (int bit = 0; bit <= CRON_YEAR_LAST - CRON_YEAR_FIRST; bit++)
+        if (!(e->years->words[bit / 64] >> bit % 64 & 1))
+            return;
+    free(e->years);
+    e->years = NULL;
+}
+
 enum status cron_field_parse(struct cron_parser *p)
 {
     struct cron_expression *e = p->expression;
@@ -420,6 +433,8 @@ enum status cron_field_parse(struct cron_parser *p)
     }
     const char *begin = p->at;
     enum status status = parse_list(p);
+    if (status == STATUS_OK && p->field == CRON_YEAR)
+        forget_years(e);
     if (status != STATUS_OK || !weekday)
         return status;
     return cron_named_weekdays(e) ? STATUS_OK : fail_at(p, begin, "7 is no day here; Sunday is 0");
