@@ -79,7 +79,7 @@ static bool read_fact(FILE *in, void (*told)(void *context, const struct journal
     char head[HEAD_MAX], kind;
     size_t key, callbacks, answer;
     uint64_t sum;
-    struct journal_fact fact = {0};
+    struct journal_fact fact = {.kind = JOURNAL_BEGUN};
     if (!fgets(head, sizeof head, in) ||
         sscanf(head, "%c %zu %zu %zu %" SCNx64 " %d %" SCNd64 " %" SCNx64, &kind, &key, &callbacks, &answer, &fact.body,
                &fact.status, &fact.at, &sum) != 8 ||
