@@ -83,12 +83,15 @@ static enum MHD_Result answer(struct MHD_Connection *connection, struct call *ca
 /* The whole request is here: record it, and see what is asked for. */
 static void record(struct MHD_Connection *connection, struct call *call, const char *url)
 {
-    unsigned draw = 5381;
+    unsigned draw = 2166136261U;
     (void)snprintf(call->key, sizeof call->key, "%s", header_of(connection, "Idempotency-Key"));
     sink_log("C %lld %s %s %s %s %s\n", sink_now(), call->key, header_of(connection, "X-Carillon-Scheduled-At"), url,
              header_of(connection, "X-Carillon-Attempt"), header_of(connection, "X-Carillon-Epoch"));
     for (const char *c = call->key; *c; c++)
-        draw = draw * 33 + (unsigned char)*c;
+        draw = (draw ^ (unsigned char)*c) * 16777619U;
+    draw ^= draw >> 15;
+    draw *= 2246822519U;
+    draw ^= draw >> 13;
     int async = asked(connection, "async");
     call->taken = true;
     call->status = async ? 202 : draw % 100 < (unsigned)asked(connection, "fail") ? 500 : 200;
