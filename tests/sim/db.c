@@ -305,7 +305,7 @@ static enum status op_lease(struct db *db, struct store_op *op)
     }
     if (fenced(db, wish->boot))
         return STATUS_FENCED;
-    if (!lease->boot || lease->boot == wish->boot || lease->until < db->now) {
+    if (!lease->boot || lease->boot == wish->boot || lease->until < db->now || fenced(db, lease->boot)) {
         lease->boot = wish->boot;
         lease->until = db->now + wish->ttl;
         wish->held = true;
