@@ -1,4 +1,4 @@
-// Who fires the jobs, and who may call the API. What only a cluster shows is answered here in the form of
+// Who fires the jobs. What only a cluster shows is answered here in the form of
 // orchestrator/openapi.json; tests/system/test_schedulers_page.py does the same on a cluster.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -153,42 +153,6 @@ test('no scheduler at all, or a list that does not come: said, with what to do',
   answer = { status: 200, body: JSON.stringify({ items: [NODES[3], NODES[4]], total: 2 }) };
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByText('No scheduler is working: nothing fires until one is.').waitFor();
-  await close(page);
-});
-
-test('tokens: made once and shown once, listed, revoked after a question', async () => {
-  const page = await open();
-  await page.goto(`${server.url}/projects/${P}/jobs`);
-  await page.getByRole('button', { name: 'Settings' }).click();
-  await page.getByRole('link', { name: 'Access tokens' }).click();
-  await page.getByRole('heading', { level: 1, name: 'Access tokens' }).waitFor();
-  await page.getByRole('button', { name: 'New token' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Name').fill('Not a name!');
-  await dialog.getByRole('button', { name: 'Create' }).click();
-  if (server.real) await dialog.getByRole('alert').waitFor();
-  const name = `robot-${Date.now().toString(36)}`;
-  if (server.real) {
-    await dialog.getByLabel('Name').fill(name);
-    await dialog.getByLabel('Role').selectOption('viewer');
-    await dialog.getByText('sees everything, changes nothing').waitFor();
-    await dialog.getByLabel('Project').selectOption(P);
-    await dialog.getByRole('button', { name: 'Create' }).click();
-    await dialog.getByText('it is not shown again').waitFor();
-    const token = (await dialog.getByRole('region', { name: 'The token' }).textContent()).trim();
-    const may = async (method) => (await fetch(`${server.url}/api/v1/projects/${P}/jobs${method === 'POST' ? ':pause' : ''}`, { method, headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body: method === 'POST' ? '{"names":["held"]}' : undefined })).status;
-    assert.deepEqual([await may('GET'), await may('POST')], [200, 403]);
-    await dialog.getByRole('button', { name: 'Close' }).last().click();
-    await dialog.waitFor({ state: 'detached' });
-    assert.ok(!(await page.content()).includes(token), 'the token is gone from the page');
-    const row = page.getByRole('row').filter({ hasText: name });
-    await row.getByText('valid').waitFor();
-    await row.getByText(P).waitFor();
-    await page.getByRole('button', { name: `Revoke ${name}` }).click();
-    await page.getByRole('dialog', { name: `Revoke ${name}?` }).getByRole('button', { name: 'Revoke', exact: true }).click();
-    await page.getByText(`${name} is revoked.`).waitFor();
-    await until('the token is refused', async () => (await may('GET')) === 401);
-  }
   await close(page);
 });
 

@@ -78,7 +78,7 @@ function Nodes({ nodes }: { nodes: Scheduler[] }) {
     { key: 'jobs', head: t('schedulers.jobs'), className: 'col-load', cell: (node) => <Load node={node} /> },
     { key: 'slots', head: t('schedulers.slots'), className: 'col-number', cell: (node) => number.format(node.slots ?? 0) },
     some((node) => node.runs !== undefined) && { key: 'runs', head: t('schedulers.runs'), className: 'col-number', cell: (node) => number.format(node.runs ?? 0) },
-    nodes.length > 1 && {
+    !(alone && nodes.length === 1 && !nobody) && {
       key: 'actions',
       head: t('jobs.actions'),
       headHidden: true,
