@@ -8,8 +8,7 @@
 /* ---- limits --------------------------------------------------------------------------------------------------------
  */
 
-/* What executors can bear is shared out among the schedulers that are alive. */
-static int64_t share(const struct scheduler *s, int64_t limit)
+int64_t room_share(const struct scheduler *s, int64_t limit)
 {
     int64_t live = 0;
     for (size_t i = 0; i < s->nodes.count; i++)
@@ -24,7 +23,7 @@ static int32_t per_instance(const struct scheduler *s, const struct application 
     struct call_spec call = call_spec_resolve(task ? &task->call : NULL, step);
     if (call.serial)
         return 1;
-    return (int32_t)share(s, call.concurrency > 0 ? call.concurrency : s->settings->dispatch.max_per_instance);
+    return (int32_t)room_share(s, call.concurrency > 0 ? call.concurrency : s->settings->dispatch.max_per_instance);
 }
 
 /* A limit above the instance; NULL: none is reached. */
@@ -35,14 +34,9 @@ static const char *limit_above(const struct scheduler *s, const struct job *job,
         return "scheduler_limit";
     if (job->in_flight >= (spec->max_in_flight > 0 ? spec->max_in_flight : JOB_IN_FLIGHT_DEFAULT))
         return "job_limit";
-    if (application && application->in_flight >= share(s, s->settings->dispatch.max_per_application))
+    if (application && application->in_flight >= room_share(s, s->settings->dispatch.max_per_application))
         return "application_limit";
     return NULL;
-}
-
-static bool aside(const struct scheduler *s, const struct instance *instance)
-{
-    return instance->set_aside && (instance->probing || mono_cmp(s->now.mono, instance->until) < 0);
 }
 
 const char *room_for(struct scheduler *s, const struct job *job, const struct job_spec *spec)
@@ -59,15 +53,15 @@ const char *room_for(struct scheduler *s, const struct job *job, const struct jo
         struct application *application = application_of(s, spec->meta.project, step);
         if (!application)
             return NULL; /* the machine waits with its own reason */
-        if (application->in_flight >= share(s, s->settings->dispatch.max_per_application))
+        if (application->in_flight >= room_share(s, s->settings->dispatch.max_per_application))
             return "application_limit";
         int32_t most = per_instance(s, application, step);
         bool any_full = false;
         for (size_t k = 0; k < application->instances.count; k++) {
             const struct instance *instance = application->instances.items[k];
-            if (!instance->listed || aside(s, instance))
+            if (!instance->listed || circuit_open(s, instance))
                 continue;
-            if (instance->in_flight < most)
+            if (instance->in_flight < circuit_room(s, instance, most) && !pace_holds(s, instance->address))
                 return NULL;
             any_full = true;
         }
@@ -103,14 +97,21 @@ static size_t world_instances(void *context, const char *project, const struct s
         const struct instance *instance = application->instances.items[i];
         if (!instance->listed)
             continue;
+        int32_t room = circuit_room(s, instance, most);
         struct route_instance *route = vec_push(&application->routes);
         route->address = instance->address;
         route->in_flight = instance->in_flight;
-        route->usable = !aside(s, instance);
-        route->aside = !route->usable;
-        route->full = above || instance->in_flight >= most;
-        route->why = !route->usable ? "set_aside" : above ? above : route->full ? "instance_limit" : NULL;
-        s->world_full |= route->full;
+        route->aside = circuit_open(s, instance);
+        route->usable = !route->aside;
+        route->why = above                           ? above
+                     : instance->in_flight >= room   ? "instance_limit"
+                     : pace_holds(s, route->address) ? "rate_limit"
+                                                     : NULL;
+        route->full = route->why;
+        route->room = route->full ? 0 : room - instance->in_flight;
+        if (route->aside)
+            route->why = "target_down";
+        s->world_full |= route->full || route->aside;
     }
     *ret = application->routes.items;
     return application->routes.count;
