@@ -85,6 +85,9 @@ static const struct entry {
 [TOKEN_REFUSED]      = {"AUTH_UNAUTHORIZED_002", 401, {
     "The token is unknown or has expired.",
     "令牌无效或已过期。"}},
+[SIGNATURE_REFUSED]  = {"AUTH_UNAUTHORIZED_003", 401, {
+    "The registration is refused: {reason}. It is signed with the application's key (docs/protocol.md).",
+    "注册被拒绝:{reason}。注册须用应用密钥签名(见 docs/protocol.md)。"}},
 [ROLE_MISSING]       = {"AUTH_FORBIDDEN_001", 403, {
     "This needs the role \"{need}\"; the token has \"{role}\".",
     "此操作需要角色“{need}”,当前令牌的角色为“{role}”。"}},

@@ -49,7 +49,8 @@ static const struct trait {
     [STORE_LEDGER] = {LANE_READER, MODE_READ},        [STORE_REPORT_READ] = {LANE_READER, MODE_READ},
     [STORE_REPORT_ADD] = {LANE_READER, MODE_WRITE},   [STORE_TRIGGERS] = {LANE_READER, MODE_READ},
     [STORE_TOKEN_ADD] = {LANE_READER, MODE_WRITE},    [STORE_TOKEN_FIND] = {LANE_READER, MODE_PLAIN},
-    [STORE_AUDIT] = {LANE_READER, MODE_READ},
+    [STORE_AUDIT] = {LANE_READER, MODE_READ},         [STORE_INSTANCE_SET] = {LANE_READER, MODE_WRITE},
+    [STORE_INSTANCES] = {LANE_READER, MODE_READ},
 };
 
 #define AGAIN_MAX 8             /* repetitions after a deadlock or a lock that did not come free */

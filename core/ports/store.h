@@ -204,45 +204,47 @@ struct change_row {
  */
 
 /* X(symbol, member of the union, name in traces) */
-#define STORE_OP_TABLE(X)                            \
-    /* life of a process */                          \
-    X(STORE_CLUSTER, cluster, "cluster")             \
-    X(STORE_BOOT_START, boot_start, "boot_start")    \
-    X(STORE_BOOT_READ, boot_read, "boot_read")       \
-    X(STORE_BOOT_FENCE, boot_fence, "boot_fence")    \
-    X(STORE_BOOTS, boots, "boots")                   \
-    X(STORE_NODES, nodes, "nodes")                   \
-    X(STORE_NODE_SET, node_set, "node_set")          \
-    X(STORE_NODE_FORGET, node_forget, "node_forget") \
-    X(STORE_LEASE, lease, "lease")                   \
-    X(STORE_RETENTION, retention, "retention")       \
-    /* slots */                                      \
-    X(STORE_SLOTS_READ, slots_read, "slots_read")    \
-    X(STORE_SLOTS_TAKE, slots_take, "slots_take")    \
-    X(STORE_SLOTS_LOAD, slots_load, "slots_load")    \
-    X(STORE_DECIDED, decided, "decided")             \
-    X(STORE_RUNS_ADOPT, runs_adopt, "runs_adopt")    \
-    X(STORE_RUNS_OPEN, runs_open, "runs_open")       \
-    /* hot path */                                   \
-    X(STORE_POLL, poll, "poll")                      \
-    X(STORE_BATCH, batch, "batch")                   \
-    X(STORE_BATCH_CHECK, batch_check, "batch_check") \
-    /* definitions */                                \
-    X(STORE_DEFINITIONS, definitions, "definitions") \
-    X(STORE_PUT, put, "put")                         \
-    X(STORE_DELETE, delete, "delete")                \
-    X(STORE_LIST, list, "list")                      \
-    /* requests and history */                       \
-    X(STORE_REQUEST_ADD, request_add, "request_add") \
-    X(STORE_REPORT_READ, report_read, "report_read") \
-    X(STORE_REPORT_ADD, report_add, "report_add")    \
-    X(STORE_RUNS_LIST, runs_list, "runs_list")       \
-    X(STORE_RUN_READ, run_read, "run_read")          \
-    X(STORE_LEDGER, ledger, "ledger")                \
-    X(STORE_TRIGGERS, triggers, "triggers")          \
-    /* people and programs */                        \
-    X(STORE_TOKEN_ADD, token_add, "token_add")       \
-    X(STORE_TOKEN_FIND, token_find, "token_find")    \
+#define STORE_OP_TABLE(X)                               \
+    /* life of a process */                             \
+    X(STORE_CLUSTER, cluster, "cluster")                \
+    X(STORE_BOOT_START, boot_start, "boot_start")       \
+    X(STORE_BOOT_READ, boot_read, "boot_read")          \
+    X(STORE_BOOT_FENCE, boot_fence, "boot_fence")       \
+    X(STORE_BOOTS, boots, "boots")                      \
+    X(STORE_NODES, nodes, "nodes")                      \
+    X(STORE_NODE_SET, node_set, "node_set")             \
+    X(STORE_NODE_FORGET, node_forget, "node_forget")    \
+    X(STORE_LEASE, lease, "lease")                      \
+    X(STORE_RETENTION, retention, "retention")          \
+    /* slots */                                         \
+    X(STORE_SLOTS_READ, slots_read, "slots_read")       \
+    X(STORE_SLOTS_TAKE, slots_take, "slots_take")       \
+    X(STORE_SLOTS_LOAD, slots_load, "slots_load")       \
+    X(STORE_DECIDED, decided, "decided")                \
+    X(STORE_RUNS_ADOPT, runs_adopt, "runs_adopt")       \
+    X(STORE_RUNS_OPEN, runs_open, "runs_open")          \
+    /* hot path */                                      \
+    X(STORE_POLL, poll, "poll")                         \
+    X(STORE_BATCH, batch, "batch")                      \
+    X(STORE_BATCH_CHECK, batch_check, "batch_check")    \
+    /* definitions */                                   \
+    X(STORE_DEFINITIONS, definitions, "definitions")    \
+    X(STORE_PUT, put, "put")                            \
+    X(STORE_DELETE, delete, "delete")                   \
+    X(STORE_LIST, list, "list")                         \
+    /* requests and history */                          \
+    X(STORE_REQUEST_ADD, request_add, "request_add")    \
+    X(STORE_REPORT_READ, report_read, "report_read")    \
+    X(STORE_REPORT_ADD, report_add, "report_add")       \
+    X(STORE_INSTANCE_SET, instance_set, "instance_set") \
+    X(STORE_INSTANCES, instances, "instances")          \
+    X(STORE_RUNS_LIST, runs_list, "runs_list")          \
+    X(STORE_RUN_READ, run_read, "run_read")             \
+    X(STORE_LEDGER, ledger, "ledger")                   \
+    X(STORE_TRIGGERS, triggers, "triggers")             \
+    /* people and programs */                           \
+    X(STORE_TOKEN_ADD, token_add, "token_add")          \
+    X(STORE_TOKEN_FIND, token_find, "token_find")       \
     X(STORE_AUDIT, audit, "audit")
 
 enum store_op_kind {
@@ -410,6 +412,7 @@ struct store_poll {
     size_t request_count;
     struct report_row *reports; /* by id; at most STORE_POLL_REPORTS */
     size_t report_count;
+    int64_t instances;   /* out: rises when an instance comes, changes or leaves */
     enum node_wish wish; /* out: of the boot's node */
     instant store_now;   /* out */
 };
@@ -568,6 +571,33 @@ struct store_report_add {
     struct report_row row;
     enum report_fate fate; /* out */
     bool canceled;         /* out, as above */
+};
+
+enum instance_source { INSTANCE_HTTP, INSTANCE_ZOOKEEPER };
+
+/* An instance that announces itself. It is there while expires_at lies ahead, by the store's clock. */
+struct instance_row {
+    const char *project, *application, *address; /* names; "host:port" */
+    enum instance_source source;
+    const char *version;                     /* of its program; NULL = not told */
+    const char *document;                    /* what it told, JSON; out: only when asked for one project */
+    instant first_seen, seen_at, expires_at; /* out */
+};
+
+/* Announces it for so long, or takes it off. */
+struct store_instance_set {
+    struct instance_row row;
+    span ttl;
+    bool remove;
+    bool fresh; /* out: it was not there, told something else, or has left: poll.instances has risen */
+};
+
+/* Those that are there now, by project, application, address; NULL = all. */
+struct store_instances {
+    const char *project, *application;
+    struct instance_row *rows; /* out */
+    size_t count;
+    instant store_now; /* out */
 };
 
 struct store_runs_list {
