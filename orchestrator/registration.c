@@ -57,12 +57,8 @@ static const char *signed_wrong(struct call *call, const char *verb)
     return signature_right(call, id, seconds) ? NULL : "Webhook-Signature does not match";
 }
 
-static bool admitted(struct call *call, const char *verb)
+static bool sender_known(struct call *call, const char *verb)
 {
-    if (!name_valid(call->project) || !name_valid(call->app))
-        return call_fail(call, APPLICATION_UNKNOWN, "project", call->project, "name", call->app, NULL);
-    if (!address_valid(call->id))
-        return call_fail(call, PARAMETER_INVALID, "name", "instance", "reason", "host:port is expected", NULL);
     if (*header(call, "Authorization"))
         return auth_check(call) && call_may(call, ROLE_DEVELOPER, call->project, &call->problem);
     const char *why = signed_wrong(call, verb);
@@ -71,6 +67,16 @@ static bool admitted(struct call *call, const char *verb)
         return true;
     }
     return auth_brake(call) && call_fail(call, SIGNATURE_REFUSED, "reason", why, NULL);
+}
+
+static bool admitted(struct call *call, const char *verb)
+{
+    if (!sender_known(call, verb))
+        return false;
+    if (!name_valid(call->project) || !name_valid(call->app))
+        return call_fail(call, APPLICATION_UNKNOWN, "project", call->project, "name", call->app, NULL);
+    return address_valid(call->id) ||
+           call_fail(call, PARAMETER_INVALID, "name", "instance", "reason", "host:port is expected", NULL);
 }
 
 /* ---- its tasks -----------------------------------------------------------------------------------------------------

@@ -93,7 +93,7 @@ def test_who_may_announce(standalone):
     for headers in wrong:
         answer = put(standalone, "web", address, body, headers)
         assert answer.status_code == 401 and answer.json()["error"]["code"] == "AUTH_UNAUTHORIZED_003", answer.text
-    assert put(standalone, "web", "nonsense", body, good).status_code == 400
+    assert put(standalone, "web", "nonsense", body, signed(key, "register", "web", "nonsense", body)).status_code == 400
     assert put(standalone, "web", address, body, good).json()["new"] is True
     assert put(standalone, "web", address, body, good).json()["new"] is False, "a renewal"
     names = [t["name"] for t in standalone.api.get("/projects/default/apps/web")["spec"]["tasks"]]
