@@ -52,6 +52,7 @@ def test_by_the_library(standalone, example):
     until(lambda: standalone.api.call("GET", "/projects/default/apps/rest", ok=False).ok, what="the application made by its registration")
     document = standalone.api.get("/projects/default/apps/rest")
     assert [(t["name"], t["path"]) for t in document["spec"]["tasks"]] == [("reload", "/reload"), ("share", "/share")]
+    until(lambda: instances(standalone, "rest"), what="its instance")
     listed = standalone.api.get("/projects/default/apps/rest/instances")["items"]
     assert [(i["address"], i["source"]) for i in listed] == [(f"127.0.0.1:{first.port}", "http")]
     standalone.api.job("sum", [{"step": "sum", "task": "rest/share"}])
