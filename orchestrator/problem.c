@@ -103,6 +103,9 @@ static const struct entry {
 [SIGNATURE_REFUSED]  = {"AUTH_UNAUTHORIZED_003", 401, {
     "The registration is refused: {reason}. It is signed with the application's key (docs/protocol.md).",
     "注册被拒绝:{reason}。注册须用应用密钥签名(见 docs/protocol.md)。"}},
+[TOKEN_UNKNOWN]      = {"AUTH_NOTFOUND_001", 404, {
+    "There is no token with the id {id}; GET /api/v1/tokens lists them.",
+    "没有 id 为 {id} 的令牌;GET /api/v1/tokens 列出所有令牌。"}},
 [ROLE_MISSING]       = {"AUTH_FORBIDDEN_001", 403, {
     "This needs the role \"{need}\"; the token has \"{role}\".",
     "此操作需要角色“{need}”,当前令牌的角色为“{role}”。"}},

@@ -181,6 +181,7 @@ struct token_row {
     const char *name, *role, *project; /* project NULL = all */
     const char *hash;                  /* hex of a one-way hash; the token itself is never stored */
     instant created_at, expires_at, last_used_at;
+    instant revoked_at; /* it is refused from then on; the row stays */
 };
 
 struct ledger_item {
@@ -204,47 +205,49 @@ struct change_row {
  */
 
 /* X(symbol, member of the union, name in traces) */
-#define STORE_OP_TABLE(X)                               \
-    /* life of a process */                             \
-    X(STORE_CLUSTER, cluster, "cluster")                \
-    X(STORE_BOOT_START, boot_start, "boot_start")       \
-    X(STORE_BOOT_READ, boot_read, "boot_read")          \
-    X(STORE_BOOT_FENCE, boot_fence, "boot_fence")       \
-    X(STORE_BOOTS, boots, "boots")                      \
-    X(STORE_NODES, nodes, "nodes")                      \
-    X(STORE_NODE_SET, node_set, "node_set")             \
-    X(STORE_NODE_FORGET, node_forget, "node_forget")    \
-    X(STORE_LEASE, lease, "lease")                      \
-    X(STORE_RETENTION, retention, "retention")          \
-    /* slots */                                         \
-    X(STORE_SLOTS_READ, slots_read, "slots_read")       \
-    X(STORE_SLOTS_TAKE, slots_take, "slots_take")       \
-    X(STORE_SLOTS_LOAD, slots_load, "slots_load")       \
-    X(STORE_DECIDED, decided, "decided")                \
-    X(STORE_RUNS_ADOPT, runs_adopt, "runs_adopt")       \
-    X(STORE_RUNS_OPEN, runs_open, "runs_open")          \
-    /* hot path */                                      \
-    X(STORE_POLL, poll, "poll")                         \
-    X(STORE_BATCH, batch, "batch")                      \
-    X(STORE_BATCH_CHECK, batch_check, "batch_check")    \
-    /* definitions */                                   \
-    X(STORE_DEFINITIONS, definitions, "definitions")    \
-    X(STORE_PUT, put, "put")                            \
-    X(STORE_DELETE, delete, "delete")                   \
-    X(STORE_LIST, list, "list")                         \
-    /* requests and history */                          \
-    X(STORE_REQUEST_ADD, request_add, "request_add")    \
-    X(STORE_REPORT_READ, report_read, "report_read")    \
-    X(STORE_REPORT_ADD, report_add, "report_add")       \
-    X(STORE_INSTANCE_SET, instance_set, "instance_set") \
-    X(STORE_INSTANCES, instances, "instances")          \
-    X(STORE_RUNS_LIST, runs_list, "runs_list")          \
-    X(STORE_RUN_READ, run_read, "run_read")             \
-    X(STORE_LEDGER, ledger, "ledger")                   \
-    X(STORE_TRIGGERS, triggers, "triggers")             \
-    /* people and programs */                           \
-    X(STORE_TOKEN_ADD, token_add, "token_add")          \
-    X(STORE_TOKEN_FIND, token_find, "token_find")       \
+#define STORE_OP_TABLE(X)                            \
+    /* life of a process */                          \
+    X(STORE_CLUSTER, cluster, "cluster")             \
+    X(STORE_BOOT_START, boot_start, "boot_start")    \
+    X(STORE_BOOT_READ, boot_read, "boot_read")       \
+    X(STORE_BOOT_FENCE, boot_fence, "boot_fence")    \
+    X(STORE_BOOTS, boots, "boots")                   \
+    X(STORE_NODES, nodes, "nodes")                   \
+    X(STORE_NODE_SET, node_set, "node_set")          \
+    X(STORE_NODE_FORGET, node_forget, "node_forget") \
+    X(STORE_LEASE, lease, "lease")                   \
+    X(STORE_RETENTION, retention, "retention")       \
+    /* slots */                                      \
+    X(STORE_SLOTS_READ, slots_read, "slots_read")    \
+    X(STORE_SLOTS_TAKE, slots_take, "slots_take")    \
+    X(STORE_SLOTS_LOAD, slots_load, "slots_load")    \
+    X(STORE_DECIDED, decided, "decided")             \
+    X(STORE_RUNS_ADOPT, runs_adopt, "runs_adopt")    \
+    X(STORE_RUNS_OPEN, runs_open, "runs_open")       \
+    /* hot path */                                   \
+    X(STORE_POLL, poll, "poll")                      \
+    X(STORE_BATCH, batch, "batch")                   \
+    X(STORE_BATCH_CHECK, batch_check, "batch_check") \
+    /* definitions */                                \
+    X(STORE_DEFINITIONS, definitions, "definitions") \
+    X(STORE_PUT, put, "put")                         \
+    X(STORE_DELETE, delete, "delete")                \
+    X(STORE_LIST, list, "list")                      \
+    /* requests and history */                       \
+    X(STORE_REQUEST_ADD, request_add, "request_add") \
+    X(STORE_REPORT_READ, report_read, "report_read") \
+    X(STORE_REPORT_ADD, report_add, "report_add")    \
+    X(STORE_INSTANCE_SET, instance_set, "instance")  \
+    X(STORE_INSTANCES, instances, "instances")       \
+    X(STORE_RUNS_LIST, runs_list, "runs_list")       \
+    X(STORE_RUN_READ, run_read, "run_read")          \
+    X(STORE_LEDGER, ledger, "ledger")                \
+    X(STORE_TRIGGERS, triggers, "triggers")          \
+    /* people and programs */                        \
+    X(STORE_TOKEN_ADD, token_add, "token_add")       \
+    X(STORE_TOKEN_FIND, token_find, "token_find")    \
+    X(STORE_TOKENS, tokens, "tokens")                \
+    X(STORE_TOKEN_END, token_end, "token_end")       \
     X(STORE_AUDIT, audit, "audit")
 
 enum store_op_kind {
@@ -677,6 +680,23 @@ struct store_token_find {
     const char *hash;
     bool touch;           /* update last_used_at (at most once a minute) */
     struct token_row row; /* out */
+};
+
+/* A page of tokens, newest first, without their hashes. */
+struct store_tokens {
+    const char *project; /* NULL = all, those of every project too */
+    int64_t skip, limit;
+    struct token_row *rows; /* out */
+    size_t count;
+    int64_t total;
+};
+
+/* Takes a token back; again is no error. NOT_FOUND: none of this id (in `project`). Audited. */
+struct store_token_end {
+    int64_t id;
+    const char *project; /* NULL = any */
+    const char *author;
+    bool unchanged; /* out */
 };
 
 struct store_audit {
