@@ -181,6 +181,7 @@ struct token_row {
     const char *name, *role, *project; /* project NULL = all */
     const char *hash;                  /* hex of a one-way hash; the token itself is never stored */
     instant created_at, expires_at, last_used_at;
+    instant revoked_at; /* it is refused from then on; the row stays */
 };
 
 struct ledger_item {
@@ -243,6 +244,8 @@ struct change_row {
     /* people and programs */                        \
     X(STORE_TOKEN_ADD, token_add, "token_add")       \
     X(STORE_TOKEN_FIND, token_find, "token_find")    \
+    X(STORE_TOKENS, tokens, "tokens")                \
+    X(STORE_TOKEN_END, token_end, "token_end")       \
     X(STORE_AUDIT, audit, "audit")
 
 enum store_op_kind {
@@ -290,11 +293,20 @@ struct store_boots {
     size_t count;
 };
 
-/* By name; `node` NULL = all. NOT_FOUND when it names none. */
+/* By name; `node` NULL = all. NOT_FOUND when it names none. With a node also the runs that it drives, oldest first, at
+ * most `run_limit`. */
 struct store_nodes {
     const char *node;
+    size_t run_limit;
     struct node_row *rows; /* out */
     size_t count;
+    struct node_run {
+        int64_t run;
+        const char *project, *job;
+        enum run_state state;
+        instant fired_at;
+    } * runs; /* out */
+    size_t run_count;
 };
 
 /* What is wished of a scheduler, audited. NOT_FOUND: no such node, or an orchestrator. */
@@ -309,6 +321,8 @@ struct store_node_set {
 struct store_node_forget {
     const char *node, *author;
     span timeout;
+    enum { FORGET_LIVES, FORGET_HOLDS_SLOTS, FORGET_DRIVES_RUNS } why; /* out, with CONFLICT */
+    int64_t held;                                                      /* out: slots or runs */
 };
 
 /* Named lease: taken when free, expired, or already held by this boot; EXPIRED and times by the store's clock. */
@@ -524,6 +538,7 @@ struct store_list {
     const char *text;  /* part of name or description; NULL = any */
     const char *state; /* jobs: active, paused, suspended; NULL = any */
     const char *owner; /* jobs: node; NULL = any */
+    bool brief;        /* jobs: without last_run */
     int64_t skip, limit;
     struct definition_row *rows; /* out */
     size_t count;
@@ -636,6 +651,23 @@ struct store_token_find {
     const char *hash;
     bool touch;           /* update last_used_at (at most once a minute) */
     struct token_row row; /* out */
+};
+
+/* A page of tokens, newest first, without their hashes. */
+struct store_tokens {
+    const char *project; /* NULL = all, those of every project too */
+    int64_t skip, limit;
+    struct token_row *rows; /* out */
+    size_t count;
+    int64_t total;
+};
+
+/* Takes a token back; again is no error. NOT_FOUND: none of this id (in `project`). Audited. */
+struct store_token_end {
+    int64_t id;
+    const char *project; /* NULL = any */
+    const char *author;
+    bool unchanged; /* out */
 };
 
 struct store_audit {
