@@ -51,6 +51,7 @@ static const struct trait {
     [STORE_TOKEN_ADD] = {LANE_READER, MODE_WRITE},    [STORE_TOKENS] = {LANE_READER, MODE_READ},
     [STORE_TOKEN_END] = {LANE_READER, MODE_WRITE},    [STORE_TOKEN_FIND] = {LANE_READER, MODE_PLAIN},
     [STORE_AUDIT] = {LANE_READER, MODE_READ},
+    [STORE_INSTANCE_SET] = {LANE_READER, MODE_WRITE}, [STORE_INSTANCES] = {LANE_READER, MODE_READ},
 };
 
 #define AGAIN_MAX 8             /* repetitions after a deadlock or a lock that did not come free */
