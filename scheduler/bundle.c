@@ -32,6 +32,8 @@ void bundle_free(struct scheduler *s, struct bundle *bundle)
     vec_release(&bundle->closing);
     vec_release(&bundle->reports);
     vec_release(&bundle->suspended);
+    vec_release(&bundle->lingers);
+    vec_release(&bundle->wishes);
     vec_release(&bundle->sends);
     vec_release(&bundle->requests);
     arena_release(&bundle->arena);
@@ -41,7 +43,8 @@ void bundle_free(struct scheduler *s, struct bundle *bundle)
 size_t bundle_rows(const struct bundle *b)
 {
     return b->activations.count + b->skips.count + b->states.count + b->fires.count + b->runs.count + b->steps.count +
-           b->attempts.count + b->closing.count + b->reports.count + b->suspended.count;
+           b->attempts.count + b->closing.count + b->reports.count + b->suspended.count + b->lingers.count +
+           b->wishes.count;
 }
 
 static const char *keep(struct arena *arena, const char *text)
@@ -107,6 +110,25 @@ void bundle_run(struct bundle *bundle, const struct run_row *row)
             return;
         }
     vec_add(&bundle->runs, run_row_copy(&bundle->arena, row));
+}
+
+void bundle_wish(struct scheduler *s, struct bundle *bundle, const struct request_row *wish)
+{
+    struct request_row *row = vec_push(&bundle->wishes);
+    *row = *wish;
+    row->id = run_id_make(day_of(s->now.wall), s->boot, ++s->sequence);
+    row->scheduled_at = row->due_at = INSTANT_NONE;
+    row->created_at = s->now.wall;
+    row->reason = keep(&bundle->arena, wish->reason);
+}
+
+void bundle_linger(struct bundle *bundle, const struct linger_row *row)
+{
+    struct linger_row *copy = vec_push(&bundle->lingers);
+    *copy = *row;
+    copy->step = keep(&bundle->arena, row->step);
+    copy->application = keep(&bundle->arena, row->application);
+    copy->instance = keep(&bundle->arena, row->instance);
 }
 
 void bundle_step(struct bundle *bundle, const struct step_row *row)

@@ -91,11 +91,12 @@ static void decided_step(struct scheduler *s)
 /* ---- runs of other boots
  * ---------------------------------------------------------------------------------------------- */
 
-static void foreign_ended(struct scheduler *s, struct job *job, size_t index, instant ended)
+static void foreign_ended(struct scheduler *s, struct job *job, size_t index, instant ended, instant linger)
 {
     struct foreign_run run = job->foreign.items[index];
     vec_remove_swap(&job->foreign, index);
     s->foreign_count--;
+    lingers_job(job, run.id, linger);
     struct bundle *bundle = bundle_new(s);
     if (run.generation0)
         planner_trigger_ended(s, job, run.trigger, instant_is_none(ended) ? s->now.wall : ended, bundle);
@@ -116,7 +117,7 @@ static void foreign_answered(struct scheduler *s, struct work *work)
         struct job *job = answer->open[i] ? NULL : job_find(s, jobs[i]);
         for (size_t k = 0; job && k < job->foreign.count; k++)
             if (job->foreign.items[k].id == answer->runs[i]) {
-                foreign_ended(s, job, k, answer->ended_at[i]);
+                foreign_ended(s, job, k, answer->ended_at[i], answer->linger[i]);
                 break;
             }
     }

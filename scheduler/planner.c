@@ -48,8 +48,19 @@ static span max_age_of(const struct scheduler *s, const struct trigger *t)
 /* ---- one instant ---------------------------------------------------------------------------------------------------
  */
 
-static void cancel_others(struct scheduler *s, struct job *job)
+/* Ours at once; those of other boots by a wish that commits with the fire that replaces them. */
+static void cancel_others(struct scheduler *s, struct job *job, struct bundle *bundle)
 {
+    for (size_t i = 0; i < job->foreign.count; i++) {
+        struct foreign_run *other = &job->foreign.items[i];
+        if (other->replaced)
+            continue;
+        other->replaced = true;
+        bundle_wish(
+            s, bundle,
+            &(struct request_row){
+                .kind = REQUEST_CANCEL, .job = job->id, .slot = job->slot, .run = other->id, .reason = "replaced"});
+    }
     for (struct open_run *run = job->all, *next; run; run = next) {
         next = run->job_next;
         run_ref(run);
@@ -122,7 +133,7 @@ static void fire(struct scheduler *s, struct trigger *t, instant at, enum run_or
         return;
     }
     if (verdict == OVERLAP_CANCEL_OTHERS)
-        cancel_others(s, job);
+        cancel_others(s, job, bundle);
     instant due = instant_add(at, schedule_jitter(t->schedule, at));
     const char *reason = held_by(s, t, due, verdict, catching_up);
     struct open_run *run = make_run(s, t, at, origin, reason, 0);

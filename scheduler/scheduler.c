@@ -127,6 +127,7 @@ void scheduler_free(struct scheduler *s)
     s->state = SCHEDULER_STOPPED;
     inbox_step(s);
     recovery_release(s);
+    lingers_release(s);
     batcher_release(s);
     for (struct open_run *run = s->runs, *next; run; run = next) {
         next = run->hh.next;
@@ -203,6 +204,7 @@ mono scheduler_step(struct scheduler *s, struct moment now)
     recovery_step(s);
     activation_step(s);
     driver_step(s);
+    lingers_step(s);
     planner_step(s);
     turns_step(s);
     dispatcher_step(s);

@@ -280,6 +280,7 @@ static void load_answered(struct scheduler *s, struct work *work)
     for (size_t i = 0; i < load->open_run_count; i++)
         if ((job = job_find(s, load->open_runs[i].job)))
             job_foreign(s, job, &load->open_runs[i]);
+    lingers_load(s, load->lingers, load->linger_count);
     for (size_t i = 0; i < load->slot_count; i++) {
         struct slot *slot = slot_get(s, load->slots[i]);
         for (job = slot->phase == SLOT_LOADED ? slot->jobs : NULL; job; job = job->slot_next)

@@ -94,10 +94,22 @@ struct foreign_run { /* an open run of the job that another boot drives */
     char *trigger;
     instant fired_at;
     bool generation0;
-    bool began; /* when we heard of it */
+    bool began;    /* when we heard of it */
+    bool replaced; /* its cancel is wished for already */
 };
 
 struct linger { /* an executor may still be at work for an ended run */
+    int64_t run;
+    instant until;
+};
+
+/* A call that keeps its instance of a serial task busy without being in flight: accepted, or ended without a definite
+ * answer. Whoever asks again under the same step may. */
+struct busy {
+    char *application; /* "project/name" */
+    char *instance, *step;
+    int64_t run;
+    int32_t item, key_try, n;
     instant until;
 };
 
@@ -126,7 +138,6 @@ struct job {
     VEC(struct foreign_run) foreign;
     VEC(struct linger) lingering;
     struct open_run *limited; /* begun runs with steps that wait for room */
-    int32_t failures;         /* in a row */
     size_t open_runs;         /* ours */
     struct job *ring_prev, *ring_next;
     struct job *slot_prev, *slot_next;
@@ -238,6 +249,8 @@ struct bundle {
     VEC(struct request_done) closing;
     VEC(struct request_done) reports; /* closed by what stands here */
     VEC(int64_t) suspended;
+    VEC(struct linger_row) lingers;
+    VEC(struct request_row) wishes;
     VEC(struct call *) sends;
     VEC(struct request_done) requests; /* to be closed when this has committed and nothing was refused */
     struct open_run *run;              /* whose rows these are (no fires); holds a ref; NULL */
@@ -261,6 +274,8 @@ struct batch {
     VEC(struct attempt_row) attempts;
     VEC(struct request_done) requests, reports;
     VEC(int64_t) suspended;
+    VEC(struct linger_row) lingers;
+    VEC(struct request_row) wishes;
     VEC(struct slot_through) through; /* decided by now: told to the store when this batch has committed */
 };
 
@@ -403,6 +418,7 @@ struct scheduler {
     VEC(struct job *) turns; /* jobs whose queue may move */
     bool room_freed;
     mono next_ring;
+    VEC(struct busy) busy_calls;
 
     /* store queue */
     struct bundle *queue_head, **queue_tail;

@@ -208,6 +208,7 @@ struct load {
     VEC(struct run_row) open_runs;
     struct cursors cursors;
     struct states states;
+    struct lingers lingers;
     instant through[CLAIM_SLOTS_ALL];
 };
 
@@ -245,7 +246,8 @@ static enum status load_slots(struct session *s, const int64_t *slots, size_t co
     status = query_open(s, &q);
     while (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK)
         run_read(s, q.rows, vec_push(&load->open_runs));
-    return query_close(&q, status);
+    status = query_close(&q, status);
+    return status == STATUS_OK ? lingers_read(s, "slot", slots, count, &load->lingers) : status;
 }
 
 static int job_compare(const void *a, const void *b)
@@ -282,6 +284,9 @@ enum status sql_slots_load(struct session *s, struct store_slots_load *op)
     op->state_count = load->states.rows.count;
     op->open_runs = KEEP(s, load->open_runs);
     op->open_run_count = load->open_runs.count;
+    op->lingers = KEEP(s, load->lingers.rows);
+    op->linger_count = load->lingers.rows.count;
+    vec_release(&load->lingers.rows);
     vec_release(&load->jobs);
     vec_release(&load->places);
     vec_release(&load->ids);
@@ -297,6 +302,7 @@ enum status sql_triggers(struct session *s, struct store_triggers *op)
     struct job_through place = {.job = op->job, .through = INSTANT_NONE};
     struct cursors cursors = {0};
     struct states states = {0};
+    struct lingers lingers = {0};
     VEC(struct run_row) runs = {0};
     VEC(int64_t) ids = {0};
     int64_t slot = -1;
@@ -310,6 +316,8 @@ enum status sql_triggers(struct session *s, struct store_triggers *op)
         status = cursors_of_jobs(s, &place, 1, &cursors);
     if (status == STATUS_OK)
         status = states_of_jobs(s, &op->job, 1, &states);
+    if (status == STATUS_OK)
+        status = lingers_read(s, "job", &op->job, 1, &lingers);
     struct query q;
     query_init(&q, "SELECT " RUN_COLUMNS " FROM run");
     query_add(&q, s->db->dialect->use_open_index);
@@ -337,6 +345,9 @@ enum status sql_triggers(struct session *s, struct store_triggers *op)
     op->state_count = states.rows.count;
     op->open_runs = KEEP(s, runs);
     op->open_run_count = runs.count;
+    op->lingers = KEEP(s, lingers.rows);
+    op->linger_count = lingers.rows.count;
+    vec_release(&lingers.rows);
     vec_release(&cursors.rows);
     vec_release(&states.rows);
     vec_release(&runs);

@@ -362,6 +362,7 @@ void world_free(struct world *w)
     vec_release(&w->requests);
     vec_release(&w->reports);
     vec_release(&w->suspended);
+    vec_release(&w->lingers);
     vec_release(&w->pending);
     vec_release(&w->events);
     vec_release(&w->calls);

@@ -90,6 +90,7 @@ struct world {
     VEC(struct request_row) requests;
     VEC(struct world_report) reports;
     VEC(int64_t) suspended;
+    VEC(struct linger_row) lingers;
     VEC(struct pending) pending;
     VEC(struct world_event) events;
     VEC(struct world_call *) calls;

@@ -90,7 +90,7 @@ static double seconds(const struct world *world, instant at)
 static void tell_batch(struct world *world, const struct store_batch *b)
 {
     static const char *const kinds[] = {"version", "pause", "resume", "delete"};
-    static const char *const outcomes[] = {"", ", exists", ", slot lost"};
+    static const char *const outcomes[] = {"", ", exists", ", slot lost", ", deferred"};
     for (size_t i = 0; i < b->activation_count; i++) {
         const struct activation_row *row = &b->activations[i].row;
         world_trace(world, "  boot %lld activates %s %lld of job %lld from %.3f%s", (long long)b->boot,
@@ -132,20 +132,6 @@ static void tell_batch(struct world *world, const struct store_batch *b)
                     b->requests[i].outcome);
 }
 
-/* Of the coordination, too, and working: then it certainly rules the slot. */
-static bool holds_claim(const struct world *world, int32_t slot, int64_t boot)
-{
-    for (size_t i = 0; i < world->node_count; i++) {
-        const struct life *life = world->nodes[i].life;
-        if (life && life->self.boot == boot && scheduler_state(life->scheduler) != SCHEDULER_WORKING)
-            return false;
-    }
-    for (size_t i = 0; i < world->claims.count; i++)
-        if (world->claims.items[i].slot == slot)
-            return world->claims.items[i].boot == boot && !sim_plan.wiped;
-    return false;
-}
-
 void check_batch(struct world *world, const struct store_batch *batch)
 {
     tell_batch(world, batch);
@@ -159,12 +145,8 @@ void check_batch(struct world *world, const struct store_batch *batch)
                         (long long)run->generation, run->trigger, (long long)run->scheduled_at.ms);
         check_touched(world, run->id);
     }
-    for (size_t i = 0; i < batch->run_count; i++) {
-        struct db_run *run = db_find_run(&world->db, batch->runs[i].id);
-        if (run && run->ended_by_owner && run_state_terminal(batch->runs[i].state))
-            run->ended_by_owner = holds_claim(world, run->row.slot, batch->boot);
+    for (size_t i = 0; i < batch->run_count; i++)
         check_touched(world, batch->runs[i].id);
-    }
     for (size_t i = 0; i < batch->attempt_count; i++)
         check_touched(world, batch->attempts[i].run);
     check_overlap(world);

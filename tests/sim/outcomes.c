@@ -164,12 +164,12 @@ void check_requests(struct world *world)
 /* ---- retries -------------------------------------------------------------------------------------------------------
  */
 
-/* A retry is a fire, so only the slot's owner makes it: when another boot drives the run to its end, it is not made. */
+/* Whoever drives the run to its end, and whatever became of the slot meanwhile. */
 static void check_retry(struct world *world, const struct sim_job *job, const struct db_run *row)
 {
     const struct run_row *run = &row->row;
     int children = 0;
-    bool due = row->ended_by_owner && run->state == RUN_FAILED && run->retry_no < job->retries[run->version] &&
+    bool due = run->state == RUN_FAILED && run->retry_no < job->retries[run->version] &&
                long_ago(world, run->ended_at.ms) && !job->deleted;
     for (size_t i = 0; i < world->db.order.count; i++)
         children += world->db.order.items[i]->row.retry_of == run->id;

@@ -282,19 +282,36 @@ static bool lingers(const struct run_item *item, size_t at)
     return true;
 }
 
+bool run_linger_next(const struct run *run, const struct run_world *world, struct run_linger *linger)
+{
+    for (; linger->next_step < run->job->step_count; linger->next_step++, linger->next_attempt = 0) {
+        const struct step_spec *spec = run->steps[linger->next_step].spec;
+        const struct run_item *item = item_of(&run->steps[linger->next_step]);
+        while (linger->next_attempt < item->attempt_count) {
+            size_t at = linger->next_attempt++;
+            const struct attempt_row *attempt = &item->attempts[at];
+            bool accepted = attempt->state == ATTEMPT_ACCEPTED;
+            if (!accepted && !lingers(item, at))
+                continue;
+            struct call_spec call;
+            bool known = call_of(run, spec, world, &call);
+            linger->attempt = attempt;
+            linger->step = spec;
+            linger->until = instant_add(accepted ? attempt->started_at : attempt->ended_at,
+                                        known ? call.timeout : CALL_TIMEOUT_DEFAULT);
+            linger->serial = known && call.serial;
+            return true;
+        }
+    }
+    return false;
+}
+
 instant run_linger_until(const struct run *run, const struct run_world *world)
 {
     instant until = INSTANT_NONE;
-    for (size_t i = 0; i < run->job->step_count; i++) {
-        const struct run_item *item = item_of(&run->steps[i]);
-        for (size_t k = 0; k < item->attempt_count; k++) {
-            struct call_spec call;
-            if (!lingers(item, k))
-                continue;
-            span linger = call_of(run, run->steps[i].spec, world, &call) ? call.timeout : CALL_TIMEOUT_DEFAULT;
-            until = instant_max(until, instant_add(item->attempts[k].ended_at, linger));
-        }
-    }
+    for (struct run_linger linger = {0}; run_linger_next(run, world, &linger);)
+        if (linger.attempt->state != ATTEMPT_ACCEPTED)
+            until = instant_max(until, linger.until);
     return until;
 }
 

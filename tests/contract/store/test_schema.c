@@ -51,7 +51,7 @@ static void test_opened_twice_and_by_many(void **state)
 {
     (void)state;
     struct store *first = kit_open(), *second = kit_open();
-    assert_int_equal(kit_number("SELECT COUNT(*) FROM schema_version"), 2);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM schema_version"), 3);
     assert_int_equal(kit_number("SELECT COUNT(*) FROM sequence WHERE name = 'report'"), 1);
     assert_int_equal(kit_number("SELECT COUNT(*) FROM cluster"), 1);
     assert_int_equal(kit_number("SELECT COUNT(*) FROM slot"), CLAIM_SLOTS_ALL);
