@@ -248,6 +248,7 @@ void request_read(struct session *s, struct db_statement *q, struct request_row 
         .created_at = db_instant(q, 9),
         .author = session_text(s, q, 10),
         .outcome = session_text(s, q, 11),
+        .node = session_text(s, q, 12),
         .due_at = INSTANT_NONE,
     };
     if (ret->kind == REQUEST_CANCEL) {
@@ -277,7 +278,8 @@ void request_fill(const struct request_row *row, int64_t project, const char *au
     *v++ = db_i(row->skip_missed);
     *v++ = db_i(row->created_at.ms);
     *v++ = db_cut(author ? author : "", 255);
-    *v = db_bytes(idempotency_key);
+    *v++ = db_bytes(idempotency_key);
+    *v = db_t(row->node);
 }
 
 void request_as_run(struct session *s, const struct request_row *request, int64_t project, struct run_row *ret)

@@ -85,35 +85,37 @@ static void wish_exists(void *context, size_t index)
     (void)index;
 }
 
-static void add_retries(const struct store_batch *op, instant now, struct wishes *to)
-{
-    for (size_t i = 0; i < op->fire_count; i++) {
-        const struct run_row *run = &op->fires[i].run;
-        if (op->fires[i].outcome != OUTCOME_DEFERRED)
-            continue;
-        vec_add(&to->projects, run->project);
-        *vec_push(&to->rows) = (struct request_row){.id = run->id,
-                                                    .kind = REQUEST_RETRY,
-                                                    .job = run->job,
-                                                    .slot = run->slot,
-                                                    .run = run->retry_of,
-                                                    .due_at = run->due_at,
-                                                    .scheduled_at = INSTANT_NONE,
-                                                    .created_at = now};
-    }
-}
-
+/* Where the job is now: it may have been moved since the run began. */
 static enum status add_wish(struct session *s, const struct request_row *row, instant now, struct wishes *to)
 {
-    int64_t project = 0;
-    enum status status =
-        db_read_number(s->db, "SELECT project_id FROM job WHERE id = ?", VALUES(db_i(row->job)), &project);
-    if (status == STATUS_NOT_FOUND)
-        return STATUS_OK; /* nothing is left to wish for */
-    struct request_row wish = *row;
-    wish.created_at = now;
-    vec_add(&to->projects, project);
-    vec_add(&to->rows, wish);
+    struct db_statement *q;
+    enum status status = db_query(s->db, "SELECT project_id, slot FROM job WHERE id = ?", VALUES(db_i(row->job)), &q);
+    if (status == STATUS_OK && (status = db_step(q)) == STATUS_OK) {
+        struct request_row *wish = vec_push(&to->rows);
+        *wish = *row;
+        wish->slot = (int32_t)db_number(q, 1);
+        wish->created_at = now;
+        vec_add(&to->projects, db_number(q, 0));
+    }
+    db_end(q);
+    return status == STATUS_END ? STATUS_OK : status; /* no job: nothing is left to wish for */
+}
+
+static enum status add_retries(struct session *s, const struct store_batch *op, instant now, struct wishes *to)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < op->fire_count && status == STATUS_OK; i++) {
+        const struct run_row *run = &op->fires[i].run;
+        if (op->fires[i].outcome == OUTCOME_DEFERRED)
+            status = add_wish(s,
+                              &(struct request_row){.id = run->id,
+                                                    .kind = REQUEST_RETRY,
+                                                    .job = run->job,
+                                                    .run = run->retry_of,
+                                                    .due_at = run->due_at,
+                                                    .scheduled_at = INSTANT_NONE},
+                              now, to);
+    }
     return status;
 }
 
@@ -127,7 +129,7 @@ enum status write_wishes(struct session *s, const struct store_batch *op, const 
     enum status status = any ? db_now(s->db, &now) : STATUS_OK;
     if (!any || status != STATUS_OK)
         return status;
-    add_retries(op, now, &wishes);
+    status = add_retries(s, op, now, &wishes);
     for (size_t i = 0; i < op->wish_count && status == STATUS_OK; i++) {
         const struct request_row *wish = &op->wishes[i];
         bool ours = wish->slot >= 0 && wish->slot < CLAIM_SLOTS_ALL && owned[wish->slot];

@@ -27,11 +27,17 @@ const char *store_op_name(enum store_op_kind kind)
 const char *request_kind_text(enum request_kind kind)
 {
     static const char *const names[REQUEST_KINDS] = {
-        [REQUEST_RUN] = "run",         [REQUEST_ENQUEUE] = "enqueue", [REQUEST_CANCEL] = "cancel",
-        [REQUEST_PAUSE] = "pause",     [REQUEST_RESUME] = "resume",   [REQUEST_RETRY] = "retry",
-        [REQUEST_SUSPEND] = "suspend",
+        [REQUEST_RUN] = "run",     [REQUEST_ENQUEUE] = "enqueue", [REQUEST_CANCEL] = "cancel",
+        [REQUEST_PAUSE] = "pause", [REQUEST_RESUME] = "resume",   [REQUEST_MOVE] = "move",
+        [REQUEST_RETRY] = "retry", [REQUEST_SUSPEND] = "suspend",
     };
     return names[kind];
+}
+
+const char *node_wish_text(enum node_wish wish)
+{
+    static const char *const names[NODE_WISHES] = {[NODE_WORK] = "working", [NODE_DRAIN] = "draining"};
+    return names[wish];
 }
 
 const char *activation_kind_text(enum activation_kind kind)
