@@ -237,6 +237,7 @@ static void stall(struct scheduler *s, const struct work *work)
                   "batch=%lld status=\"%s\" error=\"%s\"", (long long)s->batch.number, status_text(work->op.status),
                   work->op.error.text);
     s->batch.stalled = true;
+    replica_stale(s);
     count(&s->metrics.batches_refused, 1);
 }
 

@@ -173,6 +173,18 @@ void bundle_skip(struct scheduler *s, struct bundle *bundle, const struct trigge
     count(&s->metrics.skips, count_of);
 }
 
+static void put_state(struct bundle *bundle, const struct trigger_state_row *row)
+{
+    for (size_t i = 0; i < bundle->states.count; i++)
+        if (strcmp(bundle->states.items[i].row.trigger, row->trigger) == 0 &&
+            bundle->states.items[i].row.job == row->job) {
+            bundle->states.items[i].row = *row;
+            return;
+        }
+    struct store_trigger_state *state = vec_push(&bundle->states);
+    state->row = *row;
+}
+
 void bundle_state(struct bundle *bundle, const struct trigger *trigger)
 {
     struct trigger_state_row row = {
@@ -186,14 +198,17 @@ void bundle_state(struct bundle *bundle, const struct trigger *trigger)
         .paused_since = trigger->paused || trigger->job->paused ? trigger->paused_since : INSTANT_NONE,
         .error = keep(&bundle->arena, trigger->error),
     };
-    for (size_t i = 0; i < bundle->states.count; i++)
-        if (strcmp(bundle->states.items[i].row.trigger, row.trigger) == 0 &&
-            bundle->states.items[i].row.job == row.job) {
-            bundle->states.items[i].row = row;
-            return;
-        }
-    struct store_trigger_state *state = vec_push(&bundle->states);
-    state->row = row;
+    put_state(bundle, &row);
+}
+
+void bundle_job_state(struct bundle *bundle, const struct job *job, instant since)
+{
+    put_state(bundle, &(struct trigger_state_row){.job = job->id,
+                                                  .trigger = "",
+                                                  .slot = job->slot,
+                                                  .last_end = INSTANT_NONE,
+                                                  .job_paused = job->paused,
+                                                  .paused_since = since});
 }
 
 void bundle_activation(struct bundle *bundle, const struct job *job, const char *trigger, int64_t version,

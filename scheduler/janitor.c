@@ -134,11 +134,14 @@ static void read_foreign(struct scheduler *s)
     s->next_foreign = mono_add(s->now.mono, FOREIGN_EVERY);
     size_t most = s->foreign_count < FOREIGN_MOST ? s->foreign_count : FOREIGN_MOST, n = 0;
     int64_t *ids = mem_alloc(2 * most * sizeof *ids);
+    size_t passed = 0;
     for (struct job *job = s->jobs; job && n < most; job = job->hh.next)
-        for (size_t i = 0; i < job->foreign.count && n < most; i++, n++) {
-            ids[n] = job->foreign.items[i].id;
-            ids[most + n] = job->id;
-        }
+        for (size_t i = 0; i < job->foreign.count && n < most; i++, passed++)
+            if (passed >= s->foreign_skip) {
+                ids[n] = job->foreign.items[i].id;
+                ids[most + n++] = job->id;
+            }
+    s->foreign_skip = passed < s->foreign_count ? passed : 0; /* the next question goes on from there */
     if (n < most)
         memmove(ids + n, ids + most, n * sizeof *ids);
     struct work *work = work_new(s, STORE_RUNS_OPEN, foreign_answered);

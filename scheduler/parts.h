@@ -60,6 +60,8 @@ bool node_alive(const struct scheduler *s, int64_t boot);
 /* replica.c: feed and definitions */
 void replica_step(struct scheduler *s);
 void replica_put(struct scheduler *s, const struct definition_row *row);
+void replica_stale(struct scheduler *s);
+bool replica_fresh(struct scheduler *s); /* false: nothing fires before the feed was read again */
 void replica_release(struct scheduler *s);
 const char *project_timezone(struct scheduler *s, const char *project);
 const struct calendar_spec *calendar_find(struct scheduler *s, const char *project, const char *name);
@@ -95,6 +97,7 @@ enum decide_mode {
     DECIDE_NOW,    /* as they are due */
     DECIDE_RESUME, /* they were held back by a pause: through the misfire policy */
     DECIDE_SKIP,   /* they were held back, and none is to run */
+    DECIDE_GONE,   /* their job is deleted: none is to run */
 };
 /* Decides every promised instant in (decided, until]; the rows go into `bundle`, NULL: into one of its own. */
 void planner_decide(struct scheduler *s, struct trigger *trigger, instant until, enum decide_mode mode,
@@ -215,6 +218,7 @@ void bundle_skip(struct scheduler *s, struct bundle *bundle, const struct trigge
 void bundle_state(struct bundle *bundle, const struct trigger *trigger);
 void bundle_activation(struct bundle *bundle, const struct job *job, const char *trigger, int64_t version,
                        enum activation_kind kind, instant from);
+void bundle_job_state(struct bundle *bundle, const struct job *job, instant since); /* is it paused? */
 void bundle_request(struct bundle *bundle, int64_t id, const char *outcome);
 void bundle_report(struct bundle *bundle, int64_t id, const char *outcome); /* outcome: static text */
 /* Hands it to the store queue (an empty one is freed). `lazy`: nothing is sent because of it. */

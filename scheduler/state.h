@@ -125,6 +125,7 @@ struct job {
     int priority;                /* in the ring */
     struct job_version *newest;  /* as defined last; NULL for jobs known only by their runs */
     instant newest_at;           /* commit time of it, by the store's clock */
+    instant deleted_at;          /* when `deleted`; INSTANT_NONE: not known */
     struct job_version *ruling;  /* whose triggers are armed; NULL: none yet */
     int64_t ruling_version;      /* also while the document is on its way */
     struct heap_entry switching; /* a newer version waits for its time: wall ms */
@@ -404,6 +405,8 @@ struct scheduler {
     int64_t feed_reads; /* DEFINITIONS under way that feed_seen waits for */
     int reload_kind;    /* kind that is being loaded whole; DOCUMENT_KINDS: none */
     bool feed_failed;
+    bool feed_stale, feed_asked; /* stale: an edit may have been missed; asked: a poll has been read since */
+    int64_t feed_stale_poll;     /* polls up to this one say nothing of it */
     int64_t reload_after;
     mono reload_retry;
     bool poking, polling;
@@ -438,6 +441,7 @@ struct scheduler {
     /* housekeeping */
     bool leader, leasing, retaining, foreign_reading;
     mono next_lease, next_retention, next_foreign;
+    size_t foreign_skip; /* how many of them the last question has passed */
 
     /* where executors report to: "http://host:port"; NULL = none */
     char *callbacks[SCHEDULER_CALLBACKS];
@@ -446,6 +450,8 @@ struct scheduler {
 
     /* drain */
     mono drain_until;
+    bool leaving; /* the store is being told that this boot ends */
+    mono leave_until;
 };
 
 #endif

@@ -529,7 +529,7 @@ struct store_put {
     const char *fingerprint;          /* of the document without pause and status; compared to tell "unchanged" */
     const char *const *trigger_names; /* jobs */
     size_t trigger_count;
-    const char *const *paused_triggers; /* jobs: read at creation only */
+    const char *const *paused_triggers; /* jobs: read at creation only; of triggers that come later, their activation */
     size_t paused_count;
     const char *author, *source; /* source: file, api, ui, registered, imported */
     int64_t if_match;            /* version that must be current; 0 = any. CONFLICT otherwise */

@@ -223,6 +223,7 @@ static void fill_definition(struct world *w, const struct world_job *job, struct
                                    .created_at = job->created_at,
                                    .json = job->versions[job->version],
                                    .deleted = job->deleted,
+                                   .deleted_at = job->deleted ? job->deleted_at : INSTANT_NONE,
                                    .slot = job->slot};
 }
 

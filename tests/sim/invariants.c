@@ -256,7 +256,7 @@ static void check_ledger(struct world *world, const struct sim_job *job)
     bool complete = false;
     int64_t fires = 0;
     for (size_t i = 0; i < db->states.count; i++)
-        if (db->states.items[i].row.job == job->id &&
+        if (db->states.items[i].row.job == job->id && *db->states.items[i].trigger &&
             (db->states.items[i].row.paused || db->states.items[i].row.job_paused))
             until = until < db->states.items[i].row.paused_since.ms ? until : db->states.items[i].row.paused_since.ms;
     for (size_t i = 0; i < db->order.count; i++)
