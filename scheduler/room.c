@@ -67,7 +67,7 @@ const char *room_for(struct scheduler *s, const struct job *job, const struct jo
         return "scheduler_limit";
     for (size_t i = 0; i < spec->step_count; i++) {
         const struct step_spec *step = &spec->steps[i];
-        if (step->after_count > 0 || step->kind != STEP_HTTP)
+        if (step->after_count > 0 || !step_has_call(step))
             continue;
         struct application *application = application_of(s, spec->meta.project, step);
         if (!application)
@@ -120,6 +120,7 @@ static size_t world_instances(void *context, const char *project, const struct s
         route->address = instance->address;
         route->in_flight = instance->in_flight;
         route->usable = !aside(s, instance);
+        route->aside = !route->usable;
         const char *here = above ? above : full(s, application, instance, &place, run, step);
         route->full = here != NULL;
         route->why = route->usable ? here : "set_aside";

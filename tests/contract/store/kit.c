@@ -153,12 +153,12 @@ static const char *new_database(void)
 {
     static unsigned count;
     char sql[128];
-    if (!count)
-        (void)atexit(drop_database);
     drop_database();
     (void)snprintf(database, sizeof database, "carillon_test_%d_%u", (int)getpid(), ++count);
     (void)snprintf(sql, sizeof sql, "CREATE DATABASE %s", database);
     (void)raw_mysql_query(NULL, sql);
+    if (count == 1) /* after the first connection: what libraries clean up at exit is then still there */
+        (void)atexit(drop_database);
     (void)snprintf(place, sizeof place, "%s/%s", server, database);
     return place;
 }
