@@ -359,6 +359,7 @@ static void others_answered(struct scheduler *s, struct work *work)
     for (size_t i = 0; i < work->op.triggers.open_run_count; i++)
         if (counts(job, &work->op.triggers.open_runs[i]))
             job_foreign(s, job, &work->op.triggers.open_runs[i]);
+    lingers_load(s, work->op.triggers.lingers, work->op.triggers.linger_count);
     for (struct open_run *run = job->queue; run; run = run->next)
         run->held = false;
     turns_wake(s, job);

@@ -153,6 +153,9 @@ static enum status write_activations(struct batch *b)
         const struct activation_row *row = &b->op->activations[b->picked.items[i]].row;
         if (row->kind == ACTIVATION_DELETE)
             status = db_exec(b->s->db, "UPDATE job SET pending_delete = 0 WHERE id = ?", VALUES(db_i(row->job)), NULL);
+        else if (row->kind == ACTIVATION_RESUME && (!row->trigger || !*row->trigger)) /* it may have crossed the wish */
+            status = db_exec(b->s->db, "UPDATE job SET suspended = 0 WHERE id = ? AND suspended = 1",
+                             VALUES(db_i(row->job)), NULL);
     }
     return status;
 }

@@ -522,6 +522,10 @@ static enum status triggers(struct world *w, struct store_op *op)
     for (size_t i = 0; i < w->runs.count; i++)
         if (w->runs.items[i].job == t->job && open_row(&w->runs.items[i]))
             t->open_runs[t->open_run_count++] = w->runs.items[i];
+    t->lingers = arena_array(&op->arena, struct linger_row, w->lingers.count + 1);
+    for (size_t i = 0; i < w->lingers.count; i++)
+        if (w->lingers.items[i].job == t->job && instant_cmp(w->lingers.items[i].until, w->now.wall) > 0)
+            t->lingers[t->linger_count++] = w->lingers.items[i];
     return STATUS_OK;
 }
 

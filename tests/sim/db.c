@@ -202,7 +202,7 @@ int64_t db_request(struct db *db, enum request_kind kind, int64_t job, int64_t r
     if (of && kind == REQUEST_PAUSE)
         of->paused = true;
     if (of && kind == REQUEST_RESUME)
-        of->paused = false;
+        of->paused = of->suspended = false;
     return request->row.id;
 }
 
@@ -555,6 +555,10 @@ static enum status op_triggers(struct db *db, struct store_op *op)
     for (size_t i = 0; i < db->open.count; i++)
         if (db->open.items[i]->row.job == job->id)
             copy_run(&op->arena, &triggers->open_runs[triggers->open_run_count++], &db->open.items[i]->row);
+    triggers->lingers = arena_array(&op->arena, struct linger_row, db->lingers.count + 1);
+    for (size_t i = 0; i < db->lingers.count; i++)
+        if (db->lingers.items[i].row.job == job->id && db->lingers.items[i].row.until.ms > db->now)
+            copy_linger(&op->arena, &triggers->lingers[triggers->linger_count++], &db->lingers.items[i].row);
     return STATUS_OK;
 }
 
@@ -769,6 +773,8 @@ static void apply_slot_rows(struct db *db, struct store_batch *b)
             struct db_activation *row = vec_push(&db->activations);
             row->row = b->activations[i].row;
             row->trigger = mem_copy_text(row->row.trigger ? row->row.trigger : "");
+            if (row->row.kind == ACTIVATION_RESUME && !*row->trigger && db_find_job(db, row->row.job))
+                db_find_job(db, row->row.job)->suspended = false;
         }
     for (size_t i = 0; i < b->skip_count; i++)
         if (OUTCOME(&b->skips[i]) == OUTCOME_DONE) {

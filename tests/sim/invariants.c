@@ -81,6 +81,25 @@ static void check_overlap(struct world *world)
     }
 }
 
+/* Nothing begins while the executor of an ended run may be at work. Nodes' clocks differ by a second at most; what both
+ * of them heard of at the same time is in doubt. */
+static void check_linger(struct world *world, const struct run_row *run)
+{
+    const struct sim_job *job = NULL;
+    for (size_t j = 0; j < sim_plan.job_count && !job; j++)
+        if (sim_plan.jobs[j].id == run->job && sim_plan.jobs[j].exclusive)
+            job = &sim_plan.jobs[j];
+    for (size_t i = 0; job && i < world->db.lingers.count; i++) {
+        const struct linger_row *linger = &world->db.lingers.items[i].row;
+        const struct db_run *ended = linger->job == job->id ? db_find_run(&world->db, linger->run) : NULL;
+        if (ended && ended->id != run->id && ended->row.ended_at.ms + SIM_SKEW < run->started_at.ms &&
+            run->started_at.ms < linger->until.ms - SIM_SKEW)
+            world_break(world, "invariant 6: run %lld of %s begins %lld ms before %lld may be believed over",
+                        (long long)run->id, job->name, (long long)(linger->until.ms - run->started_at.ms),
+                        (long long)ended->id);
+    }
+}
+
 static double seconds(const struct world *world, instant at)
 {
     return instant_is_none(at) ? -1 : (double)(at.ms - world->begin) / 1000;
@@ -147,6 +166,12 @@ void check_batch(struct world *world, const struct store_batch *batch)
     }
     for (size_t i = 0; i < batch->run_count; i++)
         check_touched(world, batch->runs[i].id);
+    for (size_t i = 0; i < batch->fire_count; i++)
+        if (batch->fires[i].outcome == OUTCOME_DONE && batch->fires[i].run.state == RUN_RUNNING)
+            check_linger(world, &batch->fires[i].run);
+    for (size_t i = 0; i < batch->run_count; i++)
+        if (batch->runs[i].state == RUN_RUNNING)
+            check_linger(world, &batch->runs[i]);
     for (size_t i = 0; i < batch->attempt_count; i++)
         check_touched(world, batch->attempts[i].run);
     check_overlap(world);
@@ -281,6 +306,9 @@ static void check_ledger(struct world *world, const struct sim_job *job)
             period = job->period[row->version];
         } else if (row->kind == ACTIVATION_DELETE) {
             until = until < row->from.ms ? until : row->from.ms;
+            if (row->from.ms < job->deleted_at)
+                world_break(world, "invariant 2: the end of %s counts from %lld ms before it was deleted", job->name,
+                            (long long)(job->deleted_at - row->from.ms));
         }
     }
     if (!period && job->deleted)
