@@ -258,6 +258,7 @@ enum store_op_kind {
 
 /* Identity of this installation: made at the first start, never changed. */
 struct store_cluster {
+    bool next_generation;  /* in: raise it first (another coordination service counts its epochs from the beginning) */
     char id[40];           /* out: text id */
     int64_t generation;    /* out: rises with adopt-coordination */
     unsigned char key[32]; /* out: cluster key (callback tokens, internal routes, derived application keys) */
