@@ -170,6 +170,8 @@ static bool look_before(struct call *call, const struct document *document, cons
 static const char *source_of(struct call *call)
 {
     static const char *const sources[] = {"file", "ui", "api", "imported"};
+    if (call->source && strcmp(call->source, "registered") == 0)
+        return "registered"; /* no request may say so of itself */
     const char *text = call->source ? call->source : http_header(call->request, "X-Carillon-Source");
     for (size_t i = 0; text && i < sizeof sources / sizeof *sources; i++)
         if (!strcmp(text, sources[i]))

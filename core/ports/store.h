@@ -238,6 +238,8 @@ struct change_row {
     X(STORE_REQUEST_ADD, request_add, "request_add") \
     X(STORE_REPORT_READ, report_read, "report_read") \
     X(STORE_REPORT_ADD, report_add, "report_add")    \
+    X(STORE_INSTANCE_SET, instance_set, "instance")  \
+    X(STORE_INSTANCES, instances, "instances")       \
     X(STORE_RUNS_LIST, runs_list, "runs_list")       \
     X(STORE_RUN_READ, run_read, "run_read")          \
     X(STORE_LEDGER, ledger, "ledger")                \
@@ -426,6 +428,7 @@ struct store_poll {
     size_t request_count;
     struct report_row *reports; /* by id; at most STORE_POLL_REPORTS */
     size_t report_count;
+    int64_t instances;   /* out: rises when an instance comes, changes or leaves */
     enum node_wish wish; /* out: of the boot's node */
     instant store_now;   /* out */
 };
@@ -592,6 +595,33 @@ struct store_report_add {
     struct report_row row;
     enum report_fate fate; /* out */
     bool canceled;         /* out, as above */
+};
+
+enum instance_source { INSTANCE_HTTP, INSTANCE_ZOOKEEPER };
+
+/* An instance that announces itself. It is there while expires_at lies ahead, by the store's clock. */
+struct instance_row {
+    const char *project, *application, *address; /* names; "host:port" */
+    enum instance_source source;
+    const char *version;                     /* of its program; NULL = not told */
+    const char *document;                    /* what it told, JSON; out: only when asked for one project */
+    instant first_seen, seen_at, expires_at; /* out */
+};
+
+/* Announces it for so long, or takes it off. */
+struct store_instance_set {
+    struct instance_row row;
+    span ttl;
+    bool remove;
+    bool fresh; /* out: it was not there, told something else, or has left: poll.instances has risen */
+};
+
+/* Those that are there now, by project, application, address; NULL = all. */
+struct store_instances {
+    const char *project, *application;
+    struct instance_row *rows; /* out */
+    size_t count;
+    instant store_now; /* out */
 };
 
 struct store_runs_list {
