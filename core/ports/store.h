@@ -249,6 +249,7 @@ struct change_row {
     /* definitions */                                \
     X(STORE_DEFINITIONS, definitions, "definitions") \
     X(STORE_PUT, put, "put")                         \
+    X(STORE_PUTS, puts, "puts")                      \
     X(STORE_DELETE, delete, "delete")                \
     X(STORE_LIST, list, "list")                      \
     /* requests and history */                       \
@@ -558,6 +559,13 @@ struct store_put {
     const char *before;      /* out: earlier document, NULL = none */
 };
 
+/* Several, in this order, in one transaction: all or nothing. What one refuses, refuses all; `failed` says which. */
+struct store_puts {
+    struct store_put *items;
+    size_t count;
+    size_t failed; /* out: index, when the status is not OK; count = none in particular */
+};
+
 /* CONFLICT when in use (error names by whom); NOT_FOUND. Jobs leave a tombstone. */
 struct store_delete {
     enum document_kind kind;
@@ -694,9 +702,11 @@ struct store_ledger {
     int64_t total;
 };
 
-/* Cursors, states and waiting steps of one job: what `explain` shows. */
+/* Cursors, states, open runs and waiting steps of jobs: what lists and `explain` show. */
 struct store_triggers {
-    int64_t job;
+    int64_t job;         /* one job, NOT_FOUND when there is none; or, with 0, */
+    const int64_t *jobs; /* these, those that are missing left out */
+    size_t job_count;
     struct trigger_cursor *cursors;
     size_t cursor_count;
     struct trigger_state_row *states;
