@@ -16,14 +16,32 @@ int64_t room_share(const struct scheduler *s, int64_t limit)
     return live > 1 ? (limit / live > 0 ? limit / live : 1) : limit;
 }
 
-static int32_t per_instance(const struct scheduler *s, const struct application *application,
-                            const struct step_spec *step)
+struct place {
+    int32_t most;
+    bool serial;
+};
+
+static struct place per_instance(const struct scheduler *s, const struct application *application,
+                                 const struct step_spec *step)
 {
     const struct task_spec *task = application_task(application, step->task);
     struct call_spec call = call_spec_resolve(task ? &task->call : NULL, step);
-    if (call.serial)
-        return 1;
-    return (int32_t)room_share(s, call.concurrency > 0 ? call.concurrency : s->settings->dispatch.max_per_instance);
+    int64_t most = call.concurrency > 0 ? call.concurrency : s->settings->dispatch.max_per_instance;
+    return (struct place){.most = call.serial ? 1 : (int32_t)room_share(s, most), .serial = call.serial};
+}
+
+/* Why the instance takes no call of this step now; NULL: it does, *ret_room more. run NULL: of a run that is not made
+ * yet. */
+static const char *full(struct scheduler *s, const struct application *application, const struct instance *instance,
+                        const struct place *place, const struct open_run *run, const struct step_spec *step,
+                        int32_t *ret_room)
+{
+    *ret_room = circuit_room(s, instance, place->most) - instance->in_flight;
+    if (*ret_room <= 0)
+        return "instance_limit";
+    if (pace_holds(s, instance->address))
+        return "rate_limit";
+    return place->serial && lingers_at(s, application, instance, run, step->name) ? "linger" : NULL;
 }
 
 /* A limit above the instance; NULL: none is reached. */
@@ -55,17 +73,18 @@ const char *room_for(struct scheduler *s, const struct job *job, const struct jo
             return NULL; /* the machine waits with its own reason */
         if (application->in_flight >= room_share(s, s->settings->dispatch.max_per_application))
             return "application_limit";
-        int32_t most = per_instance(s, application, step);
-        bool any_full = false;
+        struct place place = per_instance(s, application, step);
+        const char *any_full = NULL;
         for (size_t k = 0; k < application->instances.count; k++) {
             const struct instance *instance = application->instances.items[k];
             if (!instance->listed || circuit_open(s, instance))
                 continue;
-            if (instance->in_flight < circuit_room(s, instance, most) && !pace_holds(s, instance->address))
+            int32_t left;
+            any_full = full(s, application, instance, &place, NULL, step, &left);
+            if (!any_full)
                 return NULL;
-            any_full = true;
         }
-        return any_full ? "instance_limit" : NULL;
+        return any_full;
     }
     return NULL;
 }
@@ -91,26 +110,20 @@ static size_t world_instances(void *context, const char *project, const struct s
         return 0;
     const struct open_run *run = s->world_run;
     const char *above = limit_above(s, run->job, version_spec(run->version), application);
-    int32_t most = per_instance(s, application, step);
+    struct place place = per_instance(s, application, step);
     vec_clear(&application->routes);
     for (size_t i = 0; i < application->instances.count; i++) {
         const struct instance *instance = application->instances.items[i];
         if (!instance->listed)
             continue;
-        int32_t room = circuit_room(s, instance, most);
         struct route_instance *route = vec_push(&application->routes);
         route->address = instance->address;
         route->in_flight = instance->in_flight;
         route->aside = circuit_open(s, instance);
         route->usable = !route->aside;
-        route->why = above                           ? above
-                     : instance->in_flight >= room   ? "instance_limit"
-                     : pace_holds(s, route->address) ? "rate_limit"
-                                                     : NULL;
-        route->full = route->why;
-        route->room = route->full ? 0 : room - instance->in_flight;
-        if (route->aside)
-            route->why = "target_down";
+        const char *here = full(s, application, instance, &place, run, step, &route->room);
+        route->why = route->aside ? "target_down" : above ? above : here;
+        route->full = above || here;
         s->world_full |= route->full || route->aside;
     }
     *ret = application->routes.items;
