@@ -117,6 +117,22 @@ fault("kill-before-call", "exec")(kill_at("before", "call"))
 fault("kill-after-call", "exec")(kill_at("after", "call"))
 
 
+@fault("kill-at-claim")
+def kill_at_claim(cluster, rng):
+    """The heir of a dead node dies, too, in the moment in which it claims."""
+    first = pick(cluster, rng)
+    heir = rng.choice([n for n in cluster.nodes if n != first])
+    cluster.links(f"{heir}-zk* catch {rng.choice(['before', 'after'])} claim")
+    cluster.schedulers[first].kill()
+    if cluster.links.caught(cluster.session + cluster.tick + 4):
+        cluster.schedulers[heir].kill()
+    cluster.links(f"{heir}-zk* flow")
+    time.sleep(rng.uniform(0, 3))
+    back(cluster, first)
+    if not cluster.schedulers[heir].alive:
+        back(cluster, heir)
+
+
 @fault("stop-in-transaction")
 def stop_in_transaction(cluster, rng):
     """Stopped between BEGIN and COMMIT, its locks held: the take-over must not wait for it."""
