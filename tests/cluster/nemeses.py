@@ -1,7 +1,9 @@
 """Faults. Each is a function of (cluster, rng) that breaks something, waits, and mends it; it returns nothing. EXCUSES tells what a
 fault costs legitimately: "store" (nothing can be written), "exec" (calls do not arrive); such a window counts for `latest`, not for `gap`.
 Everything is ended by Cluster.heal() too, so a fault that fails half-way harms nobody after it."""
+import shutil
 import signal
+import subprocess
 import time
 
 FAULTS = {}
@@ -261,6 +263,18 @@ def db_read_only(cluster, rng):
     cluster.db.sql("SET GLOBAL read_only=1")
     time.sleep(rng.uniform(2, 8))
     cluster.db.sql("SET GLOBAL read_only=0")
+
+
+@fault("db-slow-disk", "store")
+def db_slow_disk(cluster, rng):
+    """Each sync of the store's disk takes 100 ms longer."""
+    if not shutil.which("strace"):
+        return
+    tracer = subprocess.Popen(["strace", "-f", "-q", "-o", "/dev/null", "-p", str(cluster.db.process.pid), "-e", "trace=fsync,fdatasync",
+                               "-e", "inject=fsync,fdatasync:delay_enter=100000"], stderr=subprocess.DEVNULL)
+    time.sleep(rng.uniform(5, 15))
+    tracer.send_signal(signal.SIGINT)
+    tracer.wait(10)
 
 
 @fault("db-all-reset", "store")
