@@ -21,7 +21,8 @@ def pick(cluster, rng):
 
 
 def back(cluster, node):
-    cluster.schedulers[node].launch()
+    if not cluster.schedulers[node].alive:  # the moment to kill it may not have come
+        cluster.schedulers[node].launch()
 
 
 # ---- processes --------------------------------------------------------------------------------------------------------------------
