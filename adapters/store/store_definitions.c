@@ -345,6 +345,18 @@ enum status sql_put(struct session *s, struct store_put *op)
     return store_definition(s, op, project);
 }
 
+enum status sql_puts(struct session *s, struct store_puts *op)
+{
+    enum status status = feed_lock(s);
+    op->failed = op->count;
+    for (size_t i = 0; i < op->count && status == STATUS_OK; i++) {
+        status = sql_put(s, &op->items[i]);
+        if (status != STATUS_OK)
+            op->failed = i;
+    }
+    return status;
+}
+
 /* ---- deleting ------------------------------------------------------------------------------------------------------
  */
 
@@ -362,6 +374,9 @@ static enum status bury(struct session *s, const struct definition_row *row, con
         status = query_exec(s, &q, NULL);
     else
         status = query_close(&q, status);
+    if (status == STATUS_OK && op->kind == DOCUMENT_JOB)
+        status = db_exec(s->db, "INSERT INTO tombstone (job, deleted_at) VALUES (?, ?)",
+                         VALUES(db_i(row->id), db_i(now.ms)), NULL);
     if (status == STATUS_OK && op->kind == DOCUMENT_JOB)
         status = db_exec(s->db, "UPDATE slot_load SET jobs = jobs - 1 WHERE slot = ? AND jobs > 0",
                          VALUES(db_i(row->slot)), NULL);
