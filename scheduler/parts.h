@@ -38,10 +38,14 @@ void clock_read(struct scheduler *s, struct moment now);
 void clock_step(struct scheduler *s);
 bool clock_may_act(const struct scheduler *s);
 
-/* ownership.c, slots.c */
+/* ownership.c, slots.c, balance.c */
 void ownership_event(void *context, const struct coordination_event *event);
 void ownership_step(struct scheduler *s);
+void ownership_release(struct scheduler *s, int32_t slot); /* its claim; it stays ruled until the store says no */
 void ownership_release_all(struct scheduler *s);
+/* The coordination lists a claim of ours that we do not know: the reply of its creation was lost, or its release did
+ * not arrive. Nobody else can claim the slot, so it is asked for, or let go of, once more. */
+bool ownership_orphan(const struct scheduler *s, const struct slot *slot);
 bool ownership_handed_over(const struct scheduler *s);
 bool ownership_settled(const struct scheduler *s);
 bool ownership_others(const struct scheduler *s);                   /* somebody else could take over */
@@ -56,6 +60,9 @@ static inline bool slot_ruled(struct scheduler *s, int32_t slot)
     return x && x->phase == SLOT_RULED;
 }
 bool node_alive(const struct scheduler *s, int64_t boot);
+void balance_step(struct scheduler *s);   /* claims what should be ours, lets go of what should not */
+void balance_gauges(struct scheduler *s); /* jobs owned and unowned, alarm */
+void balance_slot_ruled(struct scheduler *s, struct slot *slot);
 
 /* replica.c: feed and definitions */
 void replica_step(struct scheduler *s);

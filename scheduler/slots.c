@@ -20,8 +20,10 @@ void slot_lost(struct scheduler *s, int32_t index, const char *why)
     if (why && slot->phase == SLOT_RULED)
         sink_logf(s->ports.sink, LOG_INFO, "A slot has a new owner: its jobs are not fired here any more.",
                   "slot=%d why=\"%s\"", index, why);
-    if (slot->phase == SLOT_RULED)
+    if (slot->phase == SLOT_RULED) {
         count(&s->metrics.slots_owned, -1);
+        slot->left_at = s->now.mono;
+    }
     slot->phase = SLOT_FREE;
     slot->retaking = false;
     slot->retry_at = mono_add(s->now.mono, SPAN_SECOND);
@@ -332,6 +334,7 @@ static void rule_loaded(struct scheduler *s)
             continue;
         slot->phase = SLOT_RULED;
         slot->ruled_since = s->now.wall;
+        balance_slot_ruled(s, slot);
         count(&s->metrics.slots_owned, 1);
         for (struct job *job = slot->jobs, *next; job; job = next) {
             next = job->slot_next;

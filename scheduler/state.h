@@ -288,7 +288,10 @@ struct slot {
     mono free_since; /* unclaimed since; MONO_NEVER while claimed */
     mono retry_at;   /* after a refusal: not before */
     instant ruled_since;
-    bool retaking; /* ruled all the while; a new claim is told to the store */
+    bool retaking;   /* ruled all the while; a new claim is told to the store */
+    mono leaving;    /* let go of for another node: not claimed here before */
+    mono move_since; /* it should move to another node; 0: it need not */
+    mono left_at;    /* when it left this node; 0: it was never here */
     struct job *jobs;
 };
 
@@ -362,8 +365,10 @@ struct scheduler {
     VEC(struct coordination_claim) claims;
     VEC(struct coordination_event) claim_events;
     bool ownership_dirty;
-    mono next_ownership, next_slots_read;
+    mono next_ownership, next_slots_read, slots_read_at;
     bool reading_slots, slots_read_once;
+    mono next_move; /* of a slot to another node, for balance */
+    bool capacity_alarm;
     bool taking, loading;
     mono take_retry, load_retry;
     size_t slot_count, claims_pending, slots_coming; /* coming: won, not ruled yet */
@@ -422,6 +427,7 @@ struct scheduler {
     /* housekeeping */
     bool leader, leasing, retaining, foreign_reading;
     mono next_lease, next_retention, next_foreign;
+    mono lease_eager; /* until then the lease is asked for often: its holder may have let go of it */
 
     /* where executors report to: "http://host:port"; NULL = none */
     char *callbacks[SCHEDULER_CALLBACKS];

@@ -60,6 +60,15 @@ void assign_preference(const struct assign_node *nodes, size_t node_count, int32
     }
 }
 
+int32_t assign_rank(const struct assign_node *nodes, size_t node_count, int32_t slot, int32_t node)
+{
+    uint64_t own = cost_of(&nodes[node], slot);
+    int32_t rank = 0;
+    for (int32_t i = 0; i < (int32_t)node_count; i++)
+        rank += i != node && !nodes[i].unwilling && before(&nodes[i], cost_of(&nodes[i], slot), &nodes[node], own);
+    return rank;
+}
+
 /* ---- groups: the nodes that share a pool, and so the slots of it ----------------------------------------------------
  */
 

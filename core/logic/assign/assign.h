@@ -46,5 +46,7 @@ enum status assign_slots(const struct assign_node *nodes, size_t node_count, con
                          size_t slot_count, int32_t *ret, struct assign_bound *bounds) MUST_USE; /* NO_MEMORY */
 /* Order of preference for one slot (highest rendezvous weight first); ret has room for node_count. */
 void assign_preference(const struct assign_node *nodes, size_t node_count, int32_t slot, int32_t *ret);
+/* How many willing nodes stand before `node` in that order: who comes next when the first does not come. */
+int32_t assign_rank(const struct assign_node *nodes, size_t node_count, int32_t slot, int32_t node);
 
 #endif

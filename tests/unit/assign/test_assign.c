@@ -124,6 +124,8 @@ static void test_preference(void **state)
         for (int i = 0; i < NODES; i++)
             seen |= 1U << preference[i];
         assert_int_equal(seen, (1U << NODES) - 1);
+        for (int32_t i = 0; i < NODES; i++)
+            assert_int_equal(assign_rank(nodes, NODES, slot, preference[i]), i);
         struct assign_slot one = {.slot = slot, .pool = "", .owner = -1};
         int32_t owner;
         assert_int_equal(assign_slots(nodes, NODES, &one, 1, &owner, NULL), STATUS_OK);
