@@ -324,6 +324,7 @@ enum exit_code process_scheduler(struct process *process, bool sole_owner)
                                                        ? process->settings.server.public_url
                                                        : process->settings.server.listen,
                                         .role = process->role,
+                                        .version = CARILLON_VERSION,
                                         .seed = crypto_seed(),
                                         .sole_owner = sole_owner};
     process->scheduler = scheduler_create(&options, &ports);
@@ -358,6 +359,7 @@ enum exit_code process_orchestrator(struct process *process)
     op.boot_start.node = process->node;
     op.boot_start.address = address;
     op.boot_start.role = "orchestrator";
+    op.boot_start.version = CARILLON_VERSION;
     enum status status = store_execute(process->store, &op);
     if (status) {
         enum exit_code code = complain(exit_code_of_status(status), "store: %s", op.error.text);

@@ -118,6 +118,9 @@ static bool carry_out(struct scheduler *s, const struct request_row *request, st
                            ? "resumed"
                            : "unchanged");
         return true;
+    case REQUEST_MOVE:
+        bundle_request(bundle, request->id, "refused");
+        return true;
     case REQUEST_CANCEL: /* in the second round */
     case REQUEST_KINDS:
     default:

@@ -28,9 +28,10 @@ struct scheduler_ports {
 struct scheduler_options {
     const struct settings *settings; /* borrowed */
     const char *node, *address;
-    const char *role; /* "scheduler" or "standalone" */
-    uint64_t seed;    /* of its random generator */
-    bool sole_owner;  /* standalone: the folder lock proves that every earlier boot of this node is dead */
+    const char *role;    /* "scheduler" or "standalone" */
+    const char *version; /* of the program, shown with the node; NULL = not said */
+    uint64_t seed;       /* of its random generator */
+    bool sole_owner;     /* standalone: the folder lock proves that every earlier boot of this node is dead */
     /* Mutations for the simulation's proof that it can see: 0 in every product. */
     unsigned break_fence : 1, break_skip : 1, break_double : 1;
 };

@@ -66,6 +66,10 @@ void start_step(struct scheduler *s)
         work->op.boot_start.node = s->node;
         work->op.boot_start.address = s->address;
         work->op.boot_start.role = s->options.role;
+        work->op.boot_start.version = s->options.version;
+        work->op.boot_start.pool = s->settings->scheduler.pool;
+        work->op.boot_start.capacity = s->settings->scheduler.capacity;
+        work->op.boot_start.weight = 1;
         s->start_phase = START_BOOT_ASKED;
         work_submit(work);
     } else if (s->start_phase == START_JOIN) {

@@ -36,7 +36,7 @@ static const struct bulk_table {
     [BULK_AUDIT] = {"audit", "day, id, at, who, action, kind, project, name, before_json, after_json", NULL, NULL},
     [BULK_REQUEST] = {"request",
                       "id, kind, project, job, slot, open_slot, trigger_name, run, run_day, params, scheduled_at, "
-                      "skip_missed, created_at, author, idempotency_key",
+                      "skip_missed, created_at, author, idempotency_key, node",
                       NULL, NULL},
     [BULK_TRIGGER] = {"`trigger`", "job, name, live, paused, created_at", "live", NULL},
 };

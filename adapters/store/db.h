@@ -19,6 +19,7 @@ enum db_class {
     DB_AGAIN,        /* deadlock, lock wait over, file busy: send the whole transaction again */
     DB_LOST,         /* connection gone; what was not committed did not happen */
     DB_NO_PARTITION, /* the row's day has no partition yet */
+    DB_DONE_BEFORE,  /* DDL: the column or key exists already */
     DB_REFUSED       /* everything else: the status says what */
 };
 

@@ -55,6 +55,8 @@ static struct mysql_statement *own(struct db_statement *statement)
     X(1213, DB_AGAIN, STATUS_UNAVAILABLE, "the store is busy: two transactions met")                            \
     X(1020, DB_AGAIN, STATUS_UNAVAILABLE, "the store is busy: two transactions met")                            \
     X(1526, DB_NO_PARTITION, STATUS_INVALID, "the day of a row lies outside what the store has room for")       \
+    X(1060, DB_DONE_BEFORE, STATUS_EXISTS, "the column exists already")                                         \
+    X(1061, DB_DONE_BEFORE, STATUS_EXISTS, "the key exists already")                                            \
     X(1021, DB_REFUSED, STATUS_FULL, "no space left for the store: free space on the database server")          \
     X(1114, DB_REFUSED, STATUS_FULL, "no space left for the store: free space on the database server")          \
     X(1290, DB_REFUSED, STATUS_READ_ONLY, "the database server is read-only")                                   \

@@ -246,6 +246,7 @@ void request_read(struct session *s, struct db_statement *q, struct request_row 
         .created_at = db_instant(q, 9),
         .author = session_text(s, q, 10),
         .outcome = session_text(s, q, 11),
+        .node = session_text(s, q, 12),
     };
 }
 

@@ -17,8 +17,8 @@
 #define STATE_COLUMNS "job, trigger_name, slot, fires, last_end, paused, job_paused, paused_since, error"
 #define REQUEST_COLUMNS                                                                                           \
     "q.id, q.kind, q.job, q.slot, q.trigger_name, q.run, q.params, q.scheduled_at, q.skip_missed, q.created_at, " \
-    "q.author, q.outcome"
-#define REQUEST_COLUMN_COUNT 12
+    "q.author, q.outcome, q.node"
+#define REQUEST_COLUMN_COUNT 13
 
 #define DEFINITION_COLUMNS                                                                                          \
     "d.id, d.project_id, p.name, d.name, d.version, d.created_at, d.first_created_at, d.json, d.author, d.source, " \
@@ -55,6 +55,9 @@ enum status steps_of_runs(struct session *s, const int64_t *runs, size_t count, 
                           size_t *ret_count) MUST_USE;
 enum status attempts_of_runs(struct session *s, const int64_t *runs, size_t count, bool bodies,
                              struct attempt_row **ret, size_t *ret_count) MUST_USE;
+
+/* A boot of it begins: its row is made or brought up to date, its wish read (store_nodes.c). */
+enum status node_started(struct session *s, struct store_boot_start *op) MUST_USE;
 
 /* Open reports for runs that the boot drives; and their end (store_reports.c). */
 enum status poll_reports(struct session *s, struct store_poll *op) MUST_USE;

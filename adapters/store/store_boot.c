@@ -1,7 +1,8 @@
 /* Life of a process in the store: the installation's identity, boots and the fence on them, leases. */
 #include <string.h>
 
-#include "adapters/store/sql_session.h"
+#include "adapters/store/rows.h"
+#include "core/model/limits.h"
 
 enum status sql_cluster(struct session *s, struct store_cluster *op)
 {
@@ -30,22 +31,9 @@ enum status sql_cluster(struct session *s, struct store_cluster *op)
     return status == STATUS_OK ? db_now(s->db, &op->store_now) : status;
 }
 
-static enum status node_seen(struct session *s, const char *node, const char *address, instant now)
-{
-    int64_t found, changed;
-    enum status status = db_read_number(s->db, "SELECT 1 FROM node WHERE node = ?", VALUES(db_t(node)), &found);
-    if (status == STATUS_NOT_FOUND)
-        return db_exec(s->db, "INSERT INTO node (node, address, first_seen, seen_at) VALUES (?, ?, ?, ?)",
-                       VALUES(db_t(node), db_cut(address, 255), db_i(now.ms), db_i(now.ms)), &changed);
-    if (status != STATUS_OK)
-        return status;
-    return db_exec(s->db, "UPDATE node SET address = ?, seen_at = ? WHERE node = ?",
-                   VALUES(db_cut(address, 255), db_i(now.ms), db_t(node)), &changed);
-}
-
 enum status sql_boot_start(struct session *s, struct store_boot_start *op)
 {
-    if (!op->node || !*op->node || strlen(op->node) > 64 || !op->role || strlen(op->role) > 32)
+    if (!op->node || !*op->node || strlen(op->node) > LIMIT_NODE || !op->role || strlen(op->role) > 32)
         return error_set(s->error, STATUS_INVALID, "the node's name must have 1 to 64 bytes");
     const char *address = op->address ? op->address : "";
     enum status status = db_now(s->db, &op->store_now);
@@ -62,7 +50,7 @@ enum status sql_boot_start(struct session *s, struct store_boot_start *op)
                          VALUES(db_i(op->boot), db_t(op->node), db_t(op->role), db_cut(address, 255),
                                 db_i(op->store_now.ms), db_i(op->store_now.ms)),
                          NULL);
-    return status == STATUS_OK ? node_seen(s, op->node, address, op->store_now) : status;
+    return status == STATUS_OK ? node_started(s, op) : status;
 }
 
 enum status sql_boot_read(struct session *s, struct store_boot_read *op)

@@ -104,7 +104,8 @@ static enum status resolve(struct adding *a, struct request_add *item)
     item->row.outcome = NULL;
     if ((unsigned)item->row.kind >= REQUEST_KINDS || (needs_id(item->row.kind) && item->row.id <= 0) ||
         (item->idempotency_key && strlen(item->idempotency_key) > KEY_MAX) ||
-        (item->row.trigger && strlen(item->row.trigger) > LIMIT_NAME)) {
+        (item->row.trigger && strlen(item->row.trigger) > LIMIT_NAME) ||
+        (item->row.node && strlen(item->row.node) > LIMIT_NODE)) {
         item->status = STATUS_INVALID;
         return STATUS_OK;
     }
@@ -154,7 +155,23 @@ static void request_fill(void *context, size_t index, struct db_value *v)
     *v++ = db_i(row->skip_missed);
     *v++ = db_i(row->created_at.ms);
     *v++ = db_cut(a->op->author ? a->op->author : "", 255);
-    *v = db_bytes(item->idempotency_key);
+    *v++ = db_bytes(item->idempotency_key);
+    *v = db_t(row->node);
+}
+
+static const char *move_json(struct session *s, const char *node)
+{
+    struct str text;
+    str_init(&text, 8 * LIMIT_NODE);
+    str_add(&text, "{\"node\":");
+    if (node)
+        str_add_json(&text, node);
+    else
+        str_add(&text, "null");
+    str_add(&text, "}");
+    const char *kept = session_copy(s, str_text(&text));
+    str_release(&text);
+    return kept;
 }
 
 static enum status add_item(struct adding *a, size_t index, int64_t *next_id)
@@ -172,11 +189,12 @@ static enum status add_item(struct adding *a, size_t index, int64_t *next_id)
         (void)snprintf(number, sizeof number, "%lld", (long long)item->row.run);
         name = session_copy(a->s, number);
     }
-    *vec_push(&a->audits) = (struct audit_write){.action = request_kind_text(item->row.kind),
-                                                 .kind = item->row.kind == REQUEST_CANCEL ? "run" : "job",
-                                                 .project = a->op->project,
-                                                 .name = name,
-                                                 .after = item->row.params};
+    *vec_push(&a->audits) = (struct audit_write){
+        .action = request_kind_text(item->row.kind),
+        .kind = item->row.kind == REQUEST_CANCEL ? "run" : "job",
+        .project = a->op->project,
+        .name = name,
+        .after = item->row.kind == REQUEST_MOVE ? move_json(a->s, item->row.node) : item->row.params};
     if (item->row.kind == REQUEST_PAUSE || item->row.kind == REQUEST_RESUME)
         status = mark_definition(a, &item->row);
     if (status != STATUS_OK)
@@ -256,16 +274,30 @@ static enum status poll_requests(struct session *s, struct store_poll *op)
     return status == STATUS_END ? STATUS_OK : status;
 }
 
+/* Where the feed ends and begins, and what is wished of the node, in one question. */
+static enum status poll_marks(struct session *s, struct store_poll *op, int64_t *ret_low)
+{
+    struct db_statement *q;
+    enum status status =
+        db_query(s->db,
+                 "SELECT (SELECT value FROM sequence WHERE name = ?), (SELECT value FROM sequence WHERE name = ?), "
+                 "(SELECT n.wish FROM boot b JOIN node n ON n.node = b.node WHERE b.boot = ?)",
+                 VALUES(db_t(SEQUENCE_CHANGE), db_t(SEQUENCE_TRIMMED), db_i(op->boot)), &q);
+    if (status == STATUS_OK && (status = db_step(q)) == STATUS_OK) {
+        op->head = db_number(q, 0);
+        *ret_low = db_number(q, 1);
+        op->wish = !db_is_null(q, 2) && db_number(q, 2) == NODE_DRAIN ? NODE_DRAIN : NODE_WORK;
+    }
+    db_end(q);
+    return status;
+}
+
 enum status sql_poll(struct session *s, struct store_poll *op)
 {
     int64_t low = 0;
     enum status status = db_now(s->db, &op->store_now);
     if (status == STATUS_OK)
-        status =
-            db_read_number(s->db, "SELECT value FROM sequence WHERE name = ?", VALUES(db_t(SEQUENCE_TRIMMED)), &low);
-    if (status == STATUS_OK)
-        status = db_read_number(s->db, "SELECT value FROM sequence WHERE name = ?", VALUES(db_t(SEQUENCE_CHANGE)),
-                                &op->head);
+        status = poll_marks(s, op, &low);
     op->trimmed = op->since >= 0 && op->since < low;
     if (status == STATUS_OK && op->since >= 0 && op->since < op->head)
         status = poll_changes(s, op);

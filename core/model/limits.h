@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #define LIMIT_NAME 128                   /* bytes of a name; fits an indexed column */
+#define LIMIT_NODE 64                    /* bytes of a node's name */
 #define LIMIT_DOCUMENT ((size_t)4 << 20) /* bytes of a document or API body: api.md §1 */
 #define LIMIT_JSON_DEPTH 64              /* nesting; keeps recursion off a small stack's end */
 #define LIMIT_TRIGGERS 64                /* triggers of one job */

@@ -28,9 +28,15 @@ const char *request_kind_text(enum request_kind kind)
 {
     static const char *const names[REQUEST_KINDS] = {
         [REQUEST_RUN] = "run",     [REQUEST_ENQUEUE] = "enqueue", [REQUEST_CANCEL] = "cancel",
-        [REQUEST_PAUSE] = "pause", [REQUEST_RESUME] = "resume",
+        [REQUEST_PAUSE] = "pause", [REQUEST_RESUME] = "resume",   [REQUEST_MOVE] = "move",
     };
     return names[kind];
+}
+
+const char *node_wish_text(enum node_wish wish)
+{
+    static const char *const names[NODE_WISHES] = {[NODE_WORK] = "working", [NODE_DRAIN] = "draining"};
+    return names[wish];
 }
 
 const char *activation_kind_text(enum activation_kind kind)

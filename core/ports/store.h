@@ -88,7 +88,16 @@ struct trigger_cursor {
     instant decided; /* last instant that is a run (generation 0) or a skip, or slot.decided_through; INSTANT_NONE */
 };
 
-enum request_kind { REQUEST_RUN, REQUEST_ENQUEUE, REQUEST_CANCEL, REQUEST_PAUSE, REQUEST_RESUME, REQUEST_KINDS };
+/* Kept by number: only ever append. */
+enum request_kind {
+    REQUEST_RUN,
+    REQUEST_ENQUEUE,
+    REQUEST_CANCEL,
+    REQUEST_PAUSE,
+    REQUEST_RESUME,
+    REQUEST_MOVE, /* a job to a slot that `node` holds, or back to the shared range */
+    REQUEST_KINDS
+};
 
 /* A wish, durable before it is acknowledged. Its id becomes the run's id (RUN, ENQUEUE). */
 struct request_row {
@@ -101,6 +110,7 @@ struct request_row {
     const char *params;   /* RUN, ENQUEUE: JSON object text; NULL */
     instant scheduled_at; /* RUN, ENQUEUE: INSTANT_NONE = created_at */
     bool skip_missed;     /* RESUME */
+    const char *node;     /* MOVE: where to; NULL = back to the shared range */
     instant created_at;   /* by the store's clock */
     const char *author;
     const char *outcome; /* NULL while open */
@@ -138,6 +148,25 @@ struct boot_row {
     bool fenced;
     instant started_at, seen_at;
     const char *role; /* as in boot_start */
+};
+
+/* What an operator asked of a scheduler. It lasts over restarts of the node. A draining one that has nothing left is
+ * shown as offline: alive, and claiming nothing. */
+enum node_wish { NODE_WORK, NODE_DRAIN, NODE_WISHES };
+
+/* A node that was seen once, with the newest start of its role. Orchestrators have rows, too; a scheduler's or
+ * standalone's start takes the row of an orchestrator of the same name over. */
+struct node_row {
+    const char *node, *role, *address, *version, *pool;
+    int64_t weight, capacity; /* as the node told at its start; capacity 0 = unlimited */
+    enum node_wish wish;
+    const char *wish_by; /* NULL = never asked */
+    instant wish_at, first_seen;
+    int64_t boot; /* 0 = none is known */
+    bool fenced;
+    instant started_at, seen_at; /* of that boot */
+    int64_t slots, jobs;         /* held, by any boot of the node */
+    int64_t runs_open;           /* driven, likewise */
 };
 
 struct audit_entry {
@@ -182,6 +211,9 @@ struct change_row {
     X(STORE_BOOT_READ, boot_read, "boot_read")       \
     X(STORE_BOOT_FENCE, boot_fence, "boot_fence")    \
     X(STORE_BOOTS, boots, "boots")                   \
+    X(STORE_NODES, nodes, "nodes")                   \
+    X(STORE_NODE_SET, node_set, "node_set")          \
+    X(STORE_NODE_FORGET, node_forget, "node_forget") \
     X(STORE_LEASE, lease, "lease")                   \
     X(STORE_RETENTION, retention, "retention")       \
     /* slots */                                      \
@@ -231,6 +263,9 @@ struct store_cluster {
 /* A process start. Also creates the node's row. */
 struct store_boot_start {
     const char *node, *address, *role; /* role: "scheduler", "orchestrator", "standalone" */
+    const char *version, *pool;        /* NULL = "" */
+    int64_t weight, capacity;          /* weight 0 = 1 */
+    enum node_wish wish;               /* out */
     int64_t boot;                      /* out: > 0 */
     int64_t previous_boot;             /* out: newest earlier unfenced boot of this node and role; 0 = none */
     instant store_now;                 /* out */
@@ -252,6 +287,27 @@ struct store_boot_fence {
 struct store_boots {
     struct boot_row *rows; /* out: newest boot of each node and role */
     size_t count;
+};
+
+/* By name; `node` NULL = all. NOT_FOUND when it names none. */
+struct store_nodes {
+    const char *node;
+    struct node_row *rows; /* out */
+    size_t count;
+};
+
+/* What is wished of a scheduler, audited. NOT_FOUND: no such node, or an orchestrator. */
+struct store_node_set {
+    const char *node, *author;
+    enum node_wish wish;
+    bool unchanged; /* out */
+};
+
+/* A node that is gone for good: its row goes, its boots are fenced. CONFLICT when it lives (its newest boot is not
+ * fenced and was seen within `timeout`), holds slots, or drives runs; the error says which. Audited. */
+struct store_node_forget {
+    const char *node, *author;
+    span timeout;
 };
 
 /* Named lease: taken when free, expired, or already held by this boot; EXPIRED and times by the store's clock. */
@@ -354,7 +410,8 @@ struct store_poll {
     size_t request_count;
     struct report_row *reports; /* by id; at most STORE_POLL_REPORTS */
     size_t report_count;
-    instant store_now; /* out */
+    enum node_wish wish; /* out: of the boot's node */
+    instant store_now;   /* out */
 };
 #define STORE_POLL_REPORTS 64
 
@@ -612,6 +669,7 @@ void store_op_release(struct store_op *op);
 const char *store_op_name(enum store_op_kind kind);
 const char *request_kind_text(enum request_kind kind);
 const char *activation_kind_text(enum activation_kind kind);
+const char *node_wish_text(enum node_wish wish); /* "working", "draining" */
 
 struct store;
 

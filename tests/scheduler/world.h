@@ -68,6 +68,7 @@ struct world_node {
     int64_t wake;
     span skew;   /* its wall clock is so far ahead */
     size_t told; /* run events that reached the sink */
+    enum node_wish wish;
 };
 
 struct world {

@@ -376,11 +376,18 @@ static enum status runs_open(struct world *w, struct store_op *op)
     return STATUS_OK;
 }
 
+static enum node_wish wish_of(const struct world *w, const char *node)
+{
+    size_t index = (size_t)(node[1] - '0'); /* "n0", "n1", … */
+    return index < WORLD_NODES ? w->nodes[index].wish : NODE_WORK;
+}
+
 static enum status poll(struct world *w, struct store_op *op)
 {
     struct store_poll *p = &op->poll;
     p->head = (int64_t)w->changes.count;
     p->store_now = w->now.wall;
+    p->wish = boot_find(w, p->boot) ? wish_of(w, boot_find(w, p->boot)->node) : NODE_WORK;
     p->trimmed = p->since >= 0 && p->since < w->trimmed;
     p->changes = arena_array(&op->arena, struct change_row, w->changes.count + 1);
     for (size_t i = 0; p->since >= 0 && i < w->changes.count && p->change_count < p->limit; i++)
@@ -433,6 +440,7 @@ static enum status boot_start(struct world *w, struct store_boot_start *op)
 {
     op->boot = (int64_t)w->boots.count + 1;
     op->store_now = w->now.wall;
+    op->wish = wish_of(w, op->node);
     for (size_t i = 0; i < w->boots.count; i++)
         if (!w->boots.items[i].fenced && strcmp(w->boots.items[i].node, op->node) == 0)
             op->previous_boot = w->boots.items[i].boot;

@@ -94,6 +94,7 @@ void db_release(struct db *db)
     vec_release(&db->requests);
     vec_release(&db->states);
     vec_release(&db->leases);
+    vec_release(&db->nodes);
 }
 
 /* Copy of rows into an answer's arena. */
@@ -197,6 +198,21 @@ int64_t db_request(struct db *db, enum request_kind kind, int64_t job, int64_t r
     return request->row.id;
 }
 
+static struct db_node *find_node(struct db *db, const char *name)
+{
+    for (size_t i = 0; i < db->nodes.count; i++)
+        if (!strcmp(db->nodes.items[i].node, name))
+            return &db->nodes.items[i];
+    struct db_node *node = vec_push(&db->nodes);
+    (void)snprintf(node->node, sizeof node->node, "%s", name);
+    return node;
+}
+
+void db_wish(struct db *db, const char *node, enum node_wish wish)
+{
+    find_node(db, node)->wish = wish;
+}
+
 /* ---- operations
  * -------------------------------------------------------------------------------------------------------- */
 
@@ -218,6 +234,7 @@ static enum status op_boot_start(struct db *db, struct store_op *op)
     boot->seen_at = db->now;
     (void)snprintf(boot->node, sizeof boot->node, "%s", op->boot_start.node);
     op->boot_start.boot = boot->boot;
+    op->boot_start.wish = find_node(db, boot->node)->wish;
     op->boot_start.store_now.ms = db->now;
     return STATUS_OK;
 }
@@ -590,6 +607,8 @@ static enum status op_poll(struct db *db, struct store_op *op)
     int64_t head = (int64_t)db->changes.count;
     poll->head = head;
     poll->store_now.ms = db->now;
+    const struct db_boot *boot = db_find_boot(db, poll->boot);
+    poll->wish = boot ? find_node(db, boot->node)->wish : NODE_WORK;
     if (poll->since >= 0 && poll->since < head) {
         size_t count = (size_t)(head - poll->since);
         count = count < poll->limit ? count : poll->limit;

@@ -62,6 +62,11 @@ struct db_state {
     char *trigger, *error;
 };
 
+struct db_node { /* what operators wish of it */
+    char node[32];
+    enum node_wish wish;
+};
+
 struct db_lease {
     char name[40];
     int64_t boot, until; /* boot 0: free */
@@ -82,6 +87,7 @@ struct db {
     VEC(struct db_request) requests;
     VEC(struct db_state) states;
     VEC(struct db_lease) leases;
+    VEC(struct db_node) nodes;
     int64_t next_id;
 };
 
@@ -94,6 +100,8 @@ enum status db_execute(struct db *db, struct store_op *op);
 int64_t db_put_job(struct db *db, const char *name, const char *json);
 void db_delete_job(struct db *db, int64_t job);
 int64_t db_request(struct db *db, enum request_kind kind, int64_t job, int64_t run, bool skip_missed);
+
+void db_wish(struct db *db, const char *node, enum node_wish wish);
 
 struct db_run *db_find_run(struct db *db, int64_t id);
 struct db_job *db_find_job(struct db *db, int64_t id);

@@ -153,12 +153,12 @@ static const char *new_database(void)
 {
     static unsigned count;
     char sql[128];
-    if (!count)
-        (void)atexit(drop_database);
     drop_database();
     (void)snprintf(database, sizeof database, "carillon_test_%d_%u", (int)getpid(), ++count);
     (void)snprintf(sql, sizeof sql, "CREATE DATABASE %s", database);
     (void)raw_mysql_query(NULL, sql);
+    if (count == 1) /* after the first connection: what libraries clean up at exit is then still there */
+        (void)atexit(drop_database);
     (void)snprintf(place, sizeof place, "%s/%s", server, database);
     return place;
 }
@@ -192,6 +192,30 @@ void kit_forget(void)
     }
     if (!mysql_backend)
         (void)rmdir(folder);
+}
+
+void kit_target(struct db_target *ret)
+{
+    char user[64] = "", host[64] = "";
+    unsigned port = 3306;
+    *ret = (struct db_target){.lock_wait_seconds = 5, .answer_seconds = 30};
+    if (!mysql_backend) {
+        ret->path = strdup(place + strlen("sqlite:"));
+        return;
+    }
+    assert_true(sscanf(server, "mysql://%63[^@]@%63[^:]:%u", user, host, &port) >= 2);
+    ret->host = strdup(host);
+    ret->user = strdup(user);
+    ret->password = strdup(password());
+    ret->database = strdup(database);
+    ret->port = port;
+}
+
+void kit_target_free(struct db_target *target)
+{
+    char *texts[] = {target->path, target->host, target->user, target->password, target->database};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
 }
 
 enum status kit_open_options(struct store_options options, struct store **ret, struct error *err)

@@ -28,6 +28,9 @@ const char *kit_place(void);
 const char *kit_new_place(void);
 const char *kit_current_place(void);
 void kit_forget(void);
+/* The present place, for db_open; kit_target_free afterwards. */
+void kit_target(struct db_target *ret);
+void kit_target_free(struct db_target *target);
 struct store *kit_open(void); /* at the present place */
 enum status kit_open_status(struct store **ret, struct error *err);
 enum status kit_open_options(struct store_options options, struct store **ret, struct error *err);

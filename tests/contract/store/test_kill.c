@@ -298,6 +298,31 @@ static void fill_fence(struct world *w, struct store_op *op, int round)
     op->boot_fence = (struct store_boot_fence){.boot = w->boot, .dead_boot = kit_boot(w->store, "dead")};
 }
 
+static void fill_start(struct world *w, struct store_op *op, int round)
+{
+    (void)w;
+    (void)snprintf(subject_name, sizeof subject_name, "start-%d", round);
+    store_op_init(op, STORE_BOOT_START);
+    op->boot_start =
+        (struct store_boot_start){.node = subject_name, .address = "a:1", .role = "scheduler", .pool = "red"};
+}
+
+static void fill_wish(struct world *w, struct store_op *op, int round)
+{
+    (void)snprintf(subject_name, sizeof subject_name, "wish-%d", round);
+    (void)kit_boot(w->store, subject_name);
+    store_op_init(op, STORE_NODE_SET);
+    op->node_set = (struct store_node_set){.node = subject_name, .author = "a", .wish = NODE_DRAIN};
+}
+
+static void fill_forget(struct world *w, struct store_op *op, int round)
+{
+    (void)snprintf(subject_name, sizeof subject_name, "gone-%d", round);
+    kit_fence(w->store, w->boot, kit_boot(w->store, subject_name));
+    store_op_init(op, STORE_NODE_FORGET);
+    op->node_forget = (struct store_node_forget){.node = subject_name, .author = "a", .timeout = SPAN_MINUTE};
+}
+
 static void fill_decided(struct world *w, struct store_op *op, int round)
 {
     static struct slot_through through;
@@ -350,6 +375,9 @@ static const struct subject subjects[] = {
     {"request_add's audit", fill_requests, "SELECT COUNT(*) FROM audit WHERE action = 'enqueue'", 2},
     {"report_add", fill_report, "SELECT COUNT(*) FROM report", 1},
     {"boot_fence", fill_fence, "SELECT COUNT(*) FROM boot WHERE fenced = 1", 1},
+    {"boot_start", fill_start, "SELECT COUNT(*) FROM node WHERE pool = 'red'", 1},
+    {"node_set", fill_wish, "SELECT COUNT(*) FROM audit WHERE action = 'drain'", 1},
+    {"node_forget", fill_forget, "SELECT COUNT(*) FROM audit WHERE action = 'forget'", 1},
     {"decided", fill_decided, "SELECT COUNT(*) FROM slot WHERE decided_through > 0", 1},
     {"runs_adopt", fill_adopt, "SELECT COUNT(*) FROM run WHERE node = 'adopter'", 1},
 };
@@ -377,7 +405,8 @@ static void under_fault(struct world *w, const struct subject *subject, enum db_
         if (status != STATUS_OK)
             status = store_execute(w->store, &op);
         /* "Not there" is how a delete that has happened answers. */
-        if (status != STATUS_OK && !(op.kind == STORE_DELETE && status == STATUS_NOT_FOUND))
+        bool deletes = op.kind == STORE_DELETE || op.kind == STORE_NODE_FORGET;
+        if (status != STATUS_OK && !(deletes && status == STATUS_NOT_FOUND))
             fail_msg("%s again: %s: %s", subject->name, status_text(status), op.error.text);
         assert_int_equal(kit_number(subject->effect) - before, subject->by);
         store_op_release(&op);

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "adapters/store/migrate.h"
 #include "tests/contract/store/kit.h"
 
 static enum status open_url(const char *url, struct error *err)
@@ -51,7 +52,8 @@ static void test_opened_twice_and_by_many(void **state)
 {
     (void)state;
     struct store *first = kit_open(), *second = kit_open();
-    assert_int_equal(kit_number("SELECT COUNT(*) FROM schema_version"), 2);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM schema_version"),
+                     kit_number("SELECT MAX(version) FROM schema_version"));
     assert_int_equal(kit_number("SELECT COUNT(*) FROM sequence WHERE name = 'report'"), 1);
     assert_int_equal(kit_number("SELECT COUNT(*) FROM cluster"), 1);
     assert_int_equal(kit_number("SELECT COUNT(*) FROM slot"), CLAIM_SLOTS_ALL);
@@ -106,20 +108,49 @@ static void test_migration_that_was_cut_short(void **state)
     kit_close(store);
 }
 
-/* A store of the release before reports: the table and its numbers come with the next start. */
-static void test_earlier_schema_is_brought_up(void **state)
+/* A store as the release with schema `version` left it. */
+static void make_earlier_schema(int version)
+{
+    struct migration earlier[64] = {0};
+    const struct migration *all = kit_mysql() ? migrations_mysql : migrations_sqlite;
+    struct error err = {.code = STATUS_OK};
+    struct db_target target = {0};
+    struct db *db = NULL;
+    for (int i = 0; all[i].version && all[i].version <= version; i++)
+        earlier[i] = all[i];
+    kit_target(&target);
+    assert_int_equal(db_open(kit_mysql() ? &db_mysql : &db_sqlite, &target, NULL, &db, &err), STATUS_OK);
+    if (migrate(db, earlier, &err) != STATUS_OK)
+        fail_msg("schema %d: %s", version, err.text);
+    db_close(db);
+    kit_target_free(&target);
+}
+
+/* A store of each earlier release comes up with the next start, and what it knew stays. */
+static void test_earlier_schemas_are_brought_up(void **state)
 {
     (void)state;
-    struct store *store = kit_open();
-    kit_close(store);
-    kit_sql("DROP TABLE report");
-    kit_sql("DELETE FROM sequence WHERE name = 'report'");
-    kit_sql("DELETE FROM schema_version WHERE version = 2");
-    store = kit_open();
-    assert_int_equal(kit_number("SELECT COUNT(*) FROM report"), 0);
-    assert_int_equal(kit_number("SELECT COUNT(*) FROM sequence WHERE name = 'report'"), 1);
-    assert_int_equal(kit_number("SELECT COUNT(*) FROM project WHERE name = 'default'"), 1);
-    kit_close(store);
+    const struct migration *all = kit_mysql() ? migrations_mysql : migrations_sqlite;
+    for (int i = 0; all[i + 1].version; i++) {
+        (void)kit_new_place();
+        make_earlier_schema(all[i].version);
+        kit_sql("INSERT INTO boot (boot, node, role, address, started_at, seen_at) VALUES (1, 'old', 'scheduler', 'a', "
+                "1, 1)");
+        kit_sql("INSERT INTO node (node, address, first_seen, seen_at) VALUES ('old', 'a', 1, 1)");
+        struct store *store = kit_open();
+        assert_int_equal(kit_number("SELECT COUNT(*) FROM report"), 0);
+        assert_int_equal(kit_number("SELECT COUNT(*) FROM sequence WHERE name = 'report'"), 1);
+        assert_int_equal(kit_number("SELECT COUNT(*) FROM project WHERE name = 'default'"), 1);
+        assert_int_equal(kit_number("SELECT COUNT(*) FROM schema_version"),
+                         kit_number("SELECT MAX(version) FROM schema_version"));
+        OP(op, STORE_NODES);
+        op.nodes.node = "old";
+        DO(store, &op);
+        assert_int_equal(op.nodes.rows[0].boot, all[i].version < 3 ? 1 : 0);
+        store_op_release(&op);
+        kit_close(store);
+        kit_forget();
+    }
 }
 
 static void test_newer_schema_is_refused(void **state)
@@ -301,9 +332,12 @@ int main(int argc, char **argv)
 {
     kit_begin(argc, argv);
 #define N(f) cmocka_unit_test_setup_teardown(f, setup_new, teardown_new)
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_urls),          N(test_opened_twice_and_by_many),
-                                       N(test_started_by_many_at_once),      N(test_migration_that_was_cut_short),
-                                       N(test_earlier_schema_is_brought_up), N(test_newer_schema_is_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_urls),
+                                       N(test_opened_twice_and_by_many),
+                                       N(test_started_by_many_at_once),
+                                       N(test_migration_that_was_cut_short),
+                                       cmocka_unit_test(test_earlier_schemas_are_brought_up),
+                                       N(test_newer_schema_is_refused)};
     const struct CMUnitTest files[] = {cmocka_unit_test(test_folders_that_do_not_serve), N(test_store_at_its_size),
                                        N(test_full_disk)};
     const struct CMUnitTest servers[] = {N(test_servers_that_do_not_serve)};

@@ -251,7 +251,7 @@ static void ask_everything(const struct zone *zone)
 static void test_hostile_bytes(void **state)
 {
     (void)state;
-    size_t length;
+    size_t length = 0;
     struct rng rng;
     struct error err;
     unsigned char *good = zoneinfo_read("/usr/share/zoneinfo/Europe/Berlin", &length);
