@@ -20,8 +20,18 @@ static void read_slots_soon(struct scheduler *s)
     s->next_slots_read = mono_min(s->next_slots_read, at);
 }
 
+static bool same_nodes(const struct scheduler *s, const struct coordination_event *event)
+{
+    bool same = s->nodes.count == event->node_count;
+    for (size_t i = 0; same && i < s->nodes.count; i++)
+        same = s->nodes.items[i].boot == event->nodes[i].boot && s->nodes.items[i].draining == event->nodes[i].draining;
+    return same;
+}
+
 static void copy_nodes(struct scheduler *s, const struct coordination_event *event)
 {
+    if (!same_nodes(s, event))
+        janitor_nodes_changed(s);
     for (size_t i = 0; i < s->nodes.count; i++) { /* who was here and is gone is a suspect */
         bool still = false;
         for (size_t j = 0; j < event->node_count; j++)
@@ -139,13 +149,38 @@ static bool store_ok(const struct scheduler *s)
 /* ---- node and claims -----------------------------------------------------------------------------------------------
  */
 
+/* Others should not count on this node: it drains, or its clock is off. */
+static bool willing(const struct scheduler *s)
+{
+    return s->state != SCHEDULER_DRAINING && s->wish == NODE_WORK && !s->clock_bad;
+}
+
+static bool is_offline(const struct scheduler *s)
+{
+    return s->wish == NODE_DRAIN && s->begun == 0 && ownership_handed_over(s);
+}
+
+void ownership_wished(struct scheduler *s, enum node_wish wish)
+{
+    if (wish == s->wish)
+        return;
+    s->wish = wish;
+    s->ownership_dirty = s->node_dirty = true;
+    sink_logf(s->ports.sink, LOG_INFO,
+              wish == NODE_DRAIN ? "An operator wishes this node to be offline: slots are handed over, runs in flight "
+                                   "are finished, nothing new is claimed."
+                                 : "An operator wishes this node to work: it claims its share again.",
+              "node=%s", s->node);
+}
+
 static void tell_node(struct scheduler *s)
 {
     struct coordination_node self = {.boot = s->boot,
                                      .weight = (int32_t)s->settings->scheduler.weight,
                                      .capacity = (int32_t)s->settings->scheduler.capacity,
                                      .store_ok = store_ok(s),
-                                     .draining = s->state == SCHEDULER_DRAINING};
+                                     .draining = !willing(s),
+                                     .offline = is_offline(s)};
     (void)snprintf(self.node, sizeof self.node, "%s", s->node);
     (void)snprintf(self.address, sizeof self.address, "%s", s->address);
     (void)snprintf(self.pool, sizeof self.pool, "%.63s", s->settings->scheduler.pool);
@@ -156,6 +191,7 @@ static void tell_node(struct scheduler *s)
         c->ops->join(c, &self);
     s->node_told = true;
     s->told_store_down = !self.store_ok;
+    s->told_offline = self.offline;
     s->node_dirty = false;
 }
 
@@ -240,11 +276,11 @@ void ownership_release_all(struct scheduler *s)
         ownership_release(s, (int32_t)i);
 }
 
-/* Draining, store away, or clock off: others should have the slots. With nobody to take them they stay where they are,
- * except that a draining node stops at once. */
+/* Draining, wished offline, store away, or clock off: others should have the slots. With nobody to take them they stay
+ * where they are, except that a process that ends stops at once. */
 static bool give_away(struct scheduler *s)
 {
-    bool away = s->state == SCHEDULER_DRAINING || !store_ok(s) || s->clock_bad;
+    bool away = !willing(s) || !store_ok(s);
     if (!away)
         return false;
     if (ownership_others(s))
@@ -305,7 +341,7 @@ void ownership_step(struct scheduler *s)
 {
     if (!s->joined)
         return;
-    if (s->told_store_down == store_ok(s))
+    if (s->told_store_down == store_ok(s) || s->told_offline != is_offline(s))
         s->node_dirty = true;
     if (s->node_dirty)
         tell_node(s);
@@ -326,7 +362,7 @@ void ownership_step(struct scheduler *s)
         if (!give_away(s) && s->connected && s->nodes_known && s->claims_known && s->slots_read_once && !s->refused &&
             clock_may_act(s))
             balance_step(s);
-        if (s->state == SCHEDULER_DRAINING && ownership_others(s) && !ownership_handed_over(s))
+        if (!willing(s) && ownership_others(s) && !ownership_handed_over(s))
             s->next_slots_read = mono_min(s->next_slots_read, mono_add(s->now.mono, SPAN_SECOND));
     }
     if (mono_cmp(s->next_ownership, MONO_NEVER) < 0)

@@ -60,6 +60,12 @@ static inline bool slot_ruled(struct scheduler *s, int32_t slot)
     return x && x->phase == SLOT_RULED;
 }
 bool node_alive(const struct scheduler *s, int64_t boot);
+void ownership_wished(struct scheduler *s, enum node_wish wish);
+/* Working, and nobody wishes it to be offline: it takes slots, runs of the dead, and the housekeeping. */
+static inline bool node_serves(const struct scheduler *s)
+{
+    return s->state == SCHEDULER_WORKING && s->wish == NODE_WORK;
+}
 void balance_step(struct scheduler *s);   /* claims what should be ours, lets go of what should not */
 void balance_gauges(struct scheduler *s); /* jobs owned and unowned, alarm */
 void balance_slot_ruled(struct scheduler *s, struct slot *slot);
@@ -250,7 +256,8 @@ void recovery_release(struct scheduler *s);
 
 /* janitor.c */
 void janitor_step(struct scheduler *s);
-bool janitor_through(struct scheduler *s); /* fills batch.through; false: nothing to tell */
+void janitor_nodes_changed(struct scheduler *s); /* the leader may be gone */
+bool janitor_through(struct scheduler *s);       /* fills batch.through; false: nothing to tell */
 void janitor_decided(struct scheduler *s);
 
 /* metrics.c */

@@ -272,6 +272,7 @@ static void poll_answered(struct scheduler *s, struct work *work)
         s->next_poll = mono_add(s->now.mono, POLL_RETRY);
         return;
     }
+    ownership_wished(s, poll->wish);
     if (poll->since < 0 || poll->trimmed) {
         if (s->reload_kind == DOCUMENT_KINDS) {
             s->feed_seq = -1; /* gates stay shut until all is loaded */

@@ -31,6 +31,7 @@ static void boot_answered(struct scheduler *s, struct work *work)
     }
     s->boot = work->op.boot_start.boot;
     s->previous_boot = work->op.boot_start.previous_boot;
+    ownership_wished(s, work->op.boot_start.wish);
     s->next_boot_read = mono_add(s->now.mono, SPAN_SECOND);
     s->start_phase = START_JOIN;
     sink_logf(s->ports.sink, LOG_INFO, "The scheduler starts.", "node=%s boot=%lld previous_boot=%lld", s->node,
@@ -69,7 +70,7 @@ void start_step(struct scheduler *s)
         work->op.boot_start.version = s->options.version;
         work->op.boot_start.pool = s->settings->scheduler.pool;
         work->op.boot_start.capacity = s->settings->scheduler.capacity;
-        work->op.boot_start.weight = 1;
+        work->op.boot_start.weight = s->settings->scheduler.weight;
         s->start_phase = START_BOOT_ASKED;
         work_submit(work);
     } else if (s->start_phase == START_JOIN) {

@@ -367,7 +367,9 @@ struct scheduler {
     bool ownership_dirty;
     mono next_ownership, next_slots_read, slots_read_at;
     bool reading_slots, slots_read_once;
-    mono next_move; /* of a slot to another node, for balance */
+    mono next_move;      /* of a slot to another node, for balance */
+    enum node_wish wish; /* an operator's, as the store told last */
+    bool told_offline;
     bool capacity_alarm;
     bool taking, loading;
     mono take_retry, load_retry;

@@ -77,7 +77,7 @@ static bool node_same(const struct coordination_node *a, const struct coordinati
 {
     return strcmp(a->node, b->node) == 0 && a->boot == b->boot && strcmp(a->address, b->address) == 0 &&
            a->weight == b->weight && a->capacity == b->capacity && strcmp(a->pool, b->pool) == 0 &&
-           a->store_ok == b->store_ok && a->draining == b->draining;
+           a->store_ok == b->store_ok && a->draining == b->draining && a->offline == b->offline;
 }
 
 static bool nodes_same(const struct zookeeper *zk)

@@ -24,6 +24,7 @@ struct coordination_node {
     int32_t weight, capacity; /* capacity 0 = unlimited */
     char pool[64];            /* "" = the common one */
     bool store_ok, draining;
+    bool offline; /* draining, and nothing is left: no slot, no run */
 };
 
 struct coordination_claim {

@@ -337,9 +337,32 @@ static void check_run_end(struct world *world, const struct run_row *run)
                     (long long)run->id, (long long)run->job, run->reason ? ", " : "", run->reason ? run->reason : "");
 }
 
+/* Everything is healed and has had its time: nobody holds more than 1.1 of its share and one more. */
+static void check_balance(struct world *world)
+{
+    int64_t jobs = 0, nodes = (int64_t)world->sessions.count;
+    for (size_t i = 0; i < world->db.jobs.count; i++)
+        jobs += !world->db.jobs.items[i].deleted;
+    for (size_t n = 0; n < world->sessions.count; n++) {
+        const struct session *session = &world->sessions.items[n];
+        int64_t slots = 0, load = 0;
+        for (size_t i = 0; i < world->claims.count; i++) {
+            if (world->claims.items[i].session != session->id)
+                continue;
+            slots++;
+            for (size_t k = 0; k < world->db.jobs.count; k++)
+                load += !world->db.jobs.items[k].deleted && world->db.jobs.items[k].slot == world->claims.items[i].slot;
+        }
+        if (slots > 11 * CLAIM_SLOTS_ALL / (10 * nodes) + 1 || load > 11 * jobs / (10 * nodes) + 1)
+            world_break(world, "balance: %s of %lld nodes holds %lld slots and %lld of %lld jobs", session->self.node,
+                        (long long)nodes, (long long)slots, (long long)load, (long long)jobs);
+    }
+}
+
 void check_end(struct world *world)
 {
     const struct db *db = &world->db;
+    check_balance(world);
     for (size_t j = 0; j < sim_plan.job_count && !world->broken; j++) {
         const struct sim_job *job = &sim_plan.jobs[j];
         const struct db_job *row = db_find_job(&world->db, job->id);

@@ -33,11 +33,20 @@ static int64_t weight_of(const struct assign_node *node)
 }
 
 /* Weighted rendezvous: the node with the smallest −log(u) / weight wins, u drawn from (node, slot). A node's share is
- * its share of all weights, and a slot moves only to a node that joins or from one that leaves. */
-static uint64_t cost_of(const struct assign_node *node, int32_t slot)
+ * its share of all weights, and a slot moves only to a node that joins or from one that leaves. With equal weights the
+ * largest u wins, which is the same and needs no logarithm. */
+static uint64_t cost_of(const struct assign_node *node, int32_t slot, bool even)
 {
     uint64_t u = hash_mix(hash_text(node->name, 0x736c6f74U) ^ hash_mix((uint64_t)(uint32_t)slot + 1));
-    return minus_log2(u ? u : 1) / (uint64_t)weight_of(node);
+    return even ? ~u : minus_log2(u ? u : 1) / (uint64_t)weight_of(node);
+}
+
+static bool weights_even(const struct assign_node *nodes, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (weight_of(&nodes[i]) != weight_of(&nodes[0]))
+            return false;
+    return true;
 }
 
 static bool before(const struct assign_node *a, uint64_t cost_a, const struct assign_node *b, uint64_t cost_b)
@@ -47,12 +56,13 @@ static bool before(const struct assign_node *a, uint64_t cost_a, const struct as
 
 void assign_preference(const struct assign_node *nodes, size_t node_count, int32_t slot, int32_t *ret)
 {
+    bool even = weights_even(nodes, node_count);
     for (size_t i = 0; i < node_count; i++) { /* insertion: a cluster has few nodes */
-        uint64_t cost = cost_of(&nodes[i], slot);
+        uint64_t cost = cost_of(&nodes[i], slot, even);
         size_t at = i;
         for (; at > 0; at--) {
             const struct assign_node *other = &nodes[ret[at - 1]];
-            if (!before(&nodes[i], cost, other, cost_of(other, slot)))
+            if (!before(&nodes[i], cost, other, cost_of(other, slot, even)))
                 break;
             ret[at] = ret[at - 1];
         }
@@ -62,10 +72,12 @@ void assign_preference(const struct assign_node *nodes, size_t node_count, int32
 
 int32_t assign_rank(const struct assign_node *nodes, size_t node_count, int32_t slot, int32_t node)
 {
-    uint64_t own = cost_of(&nodes[node], slot);
+    bool even = weights_even(nodes, node_count);
+    uint64_t own = cost_of(&nodes[node], slot, even);
     int32_t rank = 0;
     for (int32_t i = 0; i < (int32_t)node_count; i++)
-        rank += i != node && !nodes[i].unwilling && before(&nodes[i], cost_of(&nodes[i], slot), &nodes[node], own);
+        rank +=
+            i != node && !nodes[i].unwilling && before(&nodes[i], cost_of(&nodes[i], slot, even), &nodes[node], own);
     return rank;
 }
 
@@ -92,6 +104,7 @@ struct work {
     int32_t *groups; /* by slot */
     int32_t *ret;
     struct item *items;
+    bool even; /* all weights are the same */
 };
 
 static const char *text(const char *may_be_null)
@@ -281,7 +294,8 @@ static void keep_best(struct work *w, int32_t node)
     bool first = place->jobs == 0;
     for (size_t i = 0; i < w->slot_count; i++)
         if (may_keep(w, i, node))
-            w->items[count++] = (struct item){(int32_t)i, w->slots[i].jobs, cost_of(&w->nodes[node], w->slots[i].slot)};
+            w->items[count++] =
+                (struct item){(int32_t)i, w->slots[i].jobs, cost_of(&w->nodes[node], w->slots[i].slot, w->even)};
     qsort(w->items, count, sizeof *w->items, item_compare);
     for (size_t i = 0; i < count; i++) {
         bool alone = first && i == 0; /* larger than the bound by itself: nobody else would have room either */
@@ -332,7 +346,8 @@ static bool better(const struct work *w, const struct assign_slot *slot, enum fi
         return of_a < of_b;
     if (fit != FIT_GOOD && (slot->owner == a || slot->owner == b))
         return slot->owner == a;
-    return before(&w->nodes[a], cost_of(&w->nodes[a], slot->slot), &w->nodes[b], cost_of(&w->nodes[b], slot->slot));
+    return before(&w->nodes[a], cost_of(&w->nodes[a], slot->slot, w->even), &w->nodes[b],
+                  cost_of(&w->nodes[b], slot->slot, w->even));
 }
 
 static int32_t choose(const struct work *w, int32_t index)
@@ -426,7 +441,11 @@ static enum status work_init(struct work *w, const struct assign_slot *slots)
 enum status assign_slots(const struct assign_node *nodes, size_t node_count, const struct assign_slot *slots,
                          size_t slot_count, int32_t *ret, struct assign_bound *bounds)
 {
-    struct work w = {.nodes = nodes, .node_count = node_count, .slot_count = slot_count, .ret = ret};
+    struct work w = {.nodes = nodes,
+                     .node_count = node_count,
+                     .slot_count = slot_count,
+                     .ret = ret,
+                     .even = weights_even(nodes, node_count)};
     enum status status = work_init(&w, slots);
     if (status == STATUS_OK) {
         for (int round = 0; round < ROUNDS; round++) {
