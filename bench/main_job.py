@@ -58,7 +58,10 @@ def read_log(path):
     calls = []
     with open(path, encoding="utf-8") as f:
         for line in f:
-            at, key, scheduled, url = line.split()
+            what, at, key, *rest = line.split()
+            if what != "C":
+                continue
+            scheduled, url = rest[:2]
             calls.append((int(at), key, millis(scheduled), url))
     return calls
 

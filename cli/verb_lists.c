@@ -159,6 +159,3 @@ LIST(jobs, job_flags, "list a project's jobs: state, owner, next instant, last r
 LIST(runs, run_flags, "list runs, newest first; `carillon attempts RUN` shows one", "/projects/{project}/runs",
      "no runs that match", {"RUN", "id"}, {"JOB", "job"}, {"TRIGGER", "trigger"}, {"SCHEDULED", "scheduled_at"},
      {"STATE", "state"}, {"ORIGIN", "origin"}, {"ENDED", "ended_at"}, {"SCHEDULER", "scheduler"}, {"REASON", "reason"})
-LIST(schedulers, page_flags, "list scheduler nodes", "/schedulers", "no scheduler has ever started on this store",
-     {"NODE", "node"}, {"STATE", "state"}, {"SLOTS", "slots"}, {"JOBS", "jobs"}, {"ADDRESS", "address"},
-     {"SEEN", "seen_at"})

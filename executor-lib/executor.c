@@ -1,93 +1,99 @@
-/* The executor: an HTTP server with a table of tasks. */
-#include "executor-lib/include/carillon/executor.h"
-
+/* The executor's life: options, tasks, start, stop. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "adapters/http/http_server.h"
-#include "core/base/jsonscan.h"
-#include "executor-lib/keys.h"
+#include "executor-lib/parts.h"
 
-#define TASKS_MAX 1000
-#define ANSWER_MAX ((size_t)4 << 20)
-#define JSON_DEPTH 64
+#define EPOCHS_MAX 10000
+/* The structures as they were at first: a program that was built then has nothing behind it. */
+#define OPTIONS_LEAST offsetof(struct carillon_options, idempotency_dir)
+#define TASK_LEAST offsetof(struct carillon_task, asynchronous)
 
-struct task {
-    char *path, *description;
-    carillon_handler handler;
-    void *context;
-    unsigned concurrency, running; /* running: under the executor's lock */
-};
+void executor_log(const struct carillon_executor *executor, const char *line)
+{
+    if (executor->options.log)
+        executor->options.log(executor->options.context, line);
+    else
+        (void)fprintf(stderr, "carillon-executor: %s\n", line);
+}
 
-struct carillon_executor {
-    char *listen;
-    unsigned threads;
-    void (*log)(void *context, const char *line);
-    void *log_context;
-    struct task *tasks;
-    size_t task_count;
-    struct keys *keys;
-    struct http_server *server;
-    pthread_mutex_t lock;
-    bool stopping;
-    char error[ERROR_TEXT_MAX];
-};
-
-struct carillon_call {
-    struct carillon_executor *executor;
-    const struct http_request *request;
-    struct str answer;
-    int status;
-    bool answered, forget;
-};
-
-#define EXPORT __attribute__((visibility("default")))
-
-static PRINTF_LIKE(2, 3) int fail(struct carillon_executor *executor, const char *format, ...)
+int executor_fail(struct carillon_executor *executor, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     (void)vsnprintf(executor->error, sizeof executor->error, format, args);
     va_end(args);
-    if (executor->log)
-        executor->log(executor->log_context, executor->error);
-    else
-        (void)fprintf(stderr, "carillon-executor: %s\n", executor->error);
+    executor_log(executor, executor->error);
     return -1;
 }
 
-static int64_t now_ms(void)
+int64_t executor_now_ms(void)
 {
     struct timespec t;
-    (void)clock_gettime(CLOCK_BOOTTIME, &t);
+    (void)clock_gettime(CLOCK_REALTIME, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* ---- life
- * ----------------------------------------------------------------------------------------------------------------------
+/* ---- options and tasks ---------------------------------------------------------------------------------------------
  */
+
+static const size_t option_texts[] = {
+#define OPTION_OFFSET(name) offsetof(struct carillon_options, name),
+    OPTION_TEXTS(OPTION_OFFSET)
+#undef OPTION_OFFSET
+};
+
+/* The option texts point to the caller's memory before, to ours after. "" counts as not given. */
+static bool copy_texts(struct carillon_options *options)
+{
+    bool whole = true;
+    for (size_t i = 0; i < sizeof option_texts / sizeof *option_texts; i++) {
+        const char **text = (const char **)(void *)((char *)options + option_texts[i]);
+        const char *given = *text && **text ? *text : NULL;
+        *text = given ? strdup(given) : NULL;
+        whole = whole && !given == !*text;
+    }
+    return whole;
+}
+
+static void free_texts(struct carillon_options *options)
+{
+    for (size_t i = 0; i < sizeof option_texts / sizeof *option_texts; i++)
+        free(*(char **)(void *)((char *)options + option_texts[i]));
+}
+
+static unsigned or_else(unsigned given, unsigned otherwise)
+{
+    return given ? given : otherwise;
+}
 
 EXPORT struct carillon_executor *carillon_executor_create(const struct carillon_options *options)
 {
-    if (!options || options->size < sizeof *options)
+    if (!options || options->size < OPTIONS_LEAST)
         return NULL;
     struct carillon_executor *executor = calloc(1, sizeof *executor);
     if (!executor)
         return NULL;
-    executor->listen = strdup(options->listen ? options->listen : "127.0.0.1:9000");
-    executor->threads = options->threads ? options->threads : 8;
-    executor->log = options->log;
-    executor->log_context = options->context;
-    executor->keys = keys_create(options->keys ? options->keys : 10000,
-                                 (options->key_hours ? options->key_hours : 24) * (int64_t)3600000);
+    struct carillon_options *own = &executor->options;
+    memcpy(own, options, options->size < sizeof *own ? options->size : sizeof *own);
+    own->listen = own->listen ? own->listen : "127.0.0.1:9000";
+    own->project = own->project ? own->project : "default";
+    own->threads = or_else(own->threads, 8);
+    own->keys = own->keys ? own->keys : 10000;
+    own->key_hours = or_else(own->key_hours, 24);
+    own->signature_seconds = or_else(own->signature_seconds, 300);
+    own->heartbeat_seconds = or_else(own->heartbeat_seconds, 10);
+    own->stop_seconds = or_else(own->stop_seconds, 10);
     (void)pthread_mutex_init(&executor->lock, NULL);
-    if (!executor->listen || !executor->keys) {
+    (void)pthread_cond_init(&executor->idle, NULL);
+    if (!copy_texts(own)) {
         carillon_executor_free(executor);
         return NULL;
     }
@@ -96,35 +102,71 @@ EXPORT struct carillon_executor *carillon_executor_create(const struct carillon_
 
 EXPORT int carillon_executor_add(struct carillon_executor *executor, const struct carillon_task *task)
 {
-    if (!task || task->size < sizeof *task || !task->handler || !task->path || task->path[0] != '/')
-        return fail(executor, "a task needs its size, a path that begins with '/', and a handler");
+    struct carillon_task given = {0};
+    if (!task || task->size < TASK_LEAST || !task->handler || !task->path || task->path[0] != '/')
+        return executor_fail(executor, "a task needs its size, a path that begins with '/', and a handler");
+    memcpy(&given, task, task->size < sizeof given ? task->size : sizeof given);
     if (executor->server)
-        return fail(executor, "tasks are added before the start");
+        return executor_fail(executor, "tasks are added before the start");
+    if (strncmp(given.path, CALLS_PATH, sizeof CALLS_PATH - 1) == 0 || strcmp(given.path, "/healthz") == 0)
+        return executor_fail(executor, "the path %s is the library's own", given.path);
     for (size_t i = 0; i < executor->task_count; i++)
-        if (!strcmp(executor->tasks[i].path, task->path))
-            return fail(executor, "task %s is there already", task->path);
+        if (!strcmp(executor->tasks[i].path, given.path))
+            return executor_fail(executor, "task %s is there already", given.path);
     if (executor->task_count == TASKS_MAX)
-        return fail(executor, "more than %d tasks", TASKS_MAX);
+        return executor_fail(executor, "more than %d tasks", TASKS_MAX);
     struct task *grown = realloc(executor->tasks, (executor->task_count + 1) * sizeof *grown);
     if (!grown)
-        return fail(executor, "out of memory");
+        return executor_fail(executor, "out of memory");
     executor->tasks = grown;
     struct task *added = &grown[executor->task_count];
-    *added = (struct task){.path = strdup(task->path),
-                           .description = strdup(task->description ? task->description : ""),
-                           .handler = task->handler,
-                           .context = task->context,
-                           .concurrency = task->serial        ? 1
-                                          : task->concurrency ? task->concurrency
-                                                              : executor->threads};
+    *added = (struct task){.path = strdup(given.path),
+                           .description = strdup(given.description ? given.description : ""),
+                           .handler = given.handler,
+                           .context = given.context,
+                           .serial = given.serial != 0,
+                           .asynchronous = given.asynchronous != 0,
+                           .concurrency = given.serial ? 1 : or_else(given.concurrency, executor->options.threads)};
     if (!added->path || !added->description) {
         free(added->path);
         free(added->description);
-        return fail(executor, "out of memory");
+        return executor_fail(executor, "out of memory");
     }
     executor->task_count++;
     return 0;
 }
+
+void executor_document(const struct carillon_executor *executor, struct str *ret)
+{
+    str_add(ret, "{\"tasks\":[");
+    for (size_t i = 0; i < executor->task_count; i++) {
+        const struct task *task = &executor->tasks[i];
+        str_add(ret, i ? ",{\"path\":" : "{\"path\":");
+        str_add_json(ret, task->path);
+        str_add(ret, ",\"description\":");
+        str_add_json(ret, task->description);
+        str_addf(ret, ",\"serial\":%s,\"async\":%s,\"concurrency\":%u}", task->serial ? "true" : "false",
+                 task->asynchronous ? "true" : "false", task->concurrency);
+    }
+    str_addf(ret, "],\"pid\":%ld,\"library\":\"libcarillon-executor/%d\"", (long)getpid(), CARILLON_EXECUTOR_VERSION);
+    if (executor->options.version) {
+        str_add(ret, ",\"version\":");
+        str_add_json(ret, executor->options.version);
+    }
+    str_add(ret, "}");
+}
+
+void executor_address(const struct carillon_executor *executor, struct str *ret)
+{
+    const char *listen = executor->options.listen, *colon = strrchr(listen, ':');
+    if (executor->options.advertise)
+        str_add(ret, executor->options.advertise);
+    else
+        str_addf(ret, "%.*s:%d", (int)(colon ? colon - listen : 0), listen, carillon_executor_port(executor));
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------------------
+ */
 
 EXPORT int carillon_executor_port(const struct carillon_executor *executor)
 {
@@ -136,14 +178,7 @@ EXPORT const char *carillon_executor_error(const struct carillon_executor *execu
     return executor->error;
 }
 
-static void set_stopping(struct carillon_executor *executor, bool stopping)
-{
-    (void)pthread_mutex_lock(&executor->lock);
-    executor->stopping = stopping;
-    (void)pthread_mutex_unlock(&executor->lock);
-}
-
-static bool is_stopping(struct carillon_executor *executor)
+bool executor_stopping(struct carillon_executor *executor)
 {
     (void)pthread_mutex_lock(&executor->lock);
     bool stopping = executor->stopping;
@@ -151,13 +186,29 @@ static bool is_stopping(struct carillon_executor *executor)
     return stopping;
 }
 
+static void set_stopping(struct carillon_executor *executor, bool stopping)
+{
+    (void)pthread_mutex_lock(&executor->lock);
+    executor->stopping = stopping;
+    while (stopping && executor->accepted > 0)
+        (void)pthread_cond_wait(&executor->idle, &executor->lock);
+    (void)pthread_mutex_unlock(&executor->lock);
+}
+
 EXPORT void carillon_executor_stop(struct carillon_executor *executor)
 {
-    if (!executor->server)
-        return;
-    set_stopping(executor, true);
-    http_server_stop(executor->server);
-    executor->server = NULL;
+    registrar_stop(executor->registrar);
+    zookeeper_stop(executor->zookeeper);
+    executor->registrar = NULL;
+    executor->zookeeper = NULL;
+    if (executor->server) {
+        set_stopping(executor, true);
+        http_server_stop(executor->server); /* waits for the handlers of its pool */
+        executor->server = NULL;
+        set_stopping(executor, true); /* whoever was accepted in the last moment */
+    }
+    reporter_stop(executor->reporter, (int64_t)executor->options.stop_seconds * 1000);
+    executor->reporter = NULL;
     set_stopping(executor, false);
 }
 
@@ -172,9 +223,97 @@ EXPORT void carillon_executor_free(struct carillon_executor *executor)
     }
     free(executor->tasks);
     keys_free(executor->keys);
+    epochs_free(executor->epochs);
+    signature_keys_free(executor->signature);
+    (void)pthread_cond_destroy(&executor->idle);
     (void)pthread_mutex_destroy(&executor->lock);
-    free(executor->listen);
+    free_texts(&executor->options);
     free(executor);
+}
+
+static void settled(void *context, const char *key)
+{
+    struct carillon_executor *executor = context;
+    keys_reported(executor->keys, key);
+}
+
+static void reporter_says(void *context, const char *line)
+{
+    executor_log(context, line);
+}
+
+static void tell_again(void *context, const char *key, const char *callbacks, const char *answer)
+{
+    struct carillon_executor *executor = context;
+    struct outbox *outbox = outbox_open(executor->reporter, key, callbacks, false);
+    outbox_end(outbox, answer);
+    outbox_leave(outbox);
+}
+
+/* What it remembers and checks with; kept over a stop. */
+static int prepare(struct carillon_executor *executor)
+{
+    const struct carillon_options *options = &executor->options;
+    struct error err = {0};
+    if ((options->servers || options->zookeeper) && !options->application)
+        return executor_fail(executor, "to announce itself the executor needs the option application");
+    if (options->servers && !options->application_key)
+        return executor_fail(executor, "servers: a registration is signed, so it needs the option application_key");
+    if (options->application_key && !executor->signature &&
+        signature_keys_create(options->application_key, &executor->signature, &err) != STATUS_OK)
+        return executor_fail(executor, "%s", err.text);
+    if (!executor->keys && keys_create(options->keys, options->key_hours * (int64_t)3600000, options->idempotency_dir,
+                                       &executor->keys, &err) != STATUS_OK)
+        return executor_fail(executor, "%s", err.text);
+    if (!executor->epochs)
+        executor->epochs = epochs_create(EPOCHS_MAX);
+    executor->reporter =
+        reporter_create(&(struct reporter_options){.heartbeat_ms = (int64_t)options->heartbeat_seconds * 1000,
+                                                   .log = reporter_says,
+                                                   .settled = settled,
+                                                   .context = executor});
+    if (!executor->epochs || !executor->reporter)
+        return executor_fail(executor, "out of memory, or no thread");
+    return 0;
+}
+
+static int announce(struct carillon_executor *executor)
+{
+    const struct carillon_options *options = &executor->options;
+    bool everywhere = strncmp(options->listen, "0.0.0.0:", 8) == 0 || strncmp(options->listen, "[::]:", 5) == 0;
+    if ((options->servers || options->zookeeper) && everywhere && !options->advertise)
+        return executor_fail(executor, "%s is no address that others can call: say which one with the option advertise",
+                             options->listen);
+    if (options->servers && !(executor->registrar = registrar_start(executor)))
+        return executor_fail(executor, "servers: out of memory, or no thread");
+    if (options->zookeeper && !(executor->zookeeper = zookeeper_start(executor)))
+        return -1;
+    return 0;
+}
+
+EXPORT int carillon_executor_start(struct carillon_executor *executor)
+{
+    struct error err;
+    struct http_server_options options = {.listen = executor->options.listen,
+                                          .threads = executor->options.threads,
+                                          .handler = serve,
+                                          .context = executor};
+    if (executor->server)
+        return executor_fail(executor, "started already");
+    if (prepare(executor))
+        return -1;
+    if (http_server_start(&options, &executor->server, &err) != STATUS_OK) {
+        executor->server = NULL;
+        (void)executor_fail(executor, "%s", err.text);
+        carillon_executor_stop(executor);
+        return -1;
+    }
+    keys_unreported(executor->keys, tell_again, executor);
+    if (announce(executor)) {
+        carillon_executor_stop(executor);
+        return -1;
+    }
+    return 0;
 }
 
 EXPORT int carillon_executor_run(struct carillon_executor *executor)
@@ -190,232 +329,4 @@ EXPORT int carillon_executor_run(struct carillon_executor *executor)
     (void)sigwait(&stop, &number);
     carillon_executor_stop(executor);
     return 0;
-}
-
-/* ---- calls
- * ---------------------------------------------------------------------------------------------------------------------
- */
-
-static const char *header_of(const struct carillon_call *call, const char *name)
-{
-    const char *value = http_header(call->request, name);
-    return value ? value : "";
-}
-
-EXPORT const char *carillon_call_params(const struct carillon_call *call)
-{
-    return call->request->body_length ? call->request->body : "{}";
-}
-
-EXPORT size_t carillon_call_params_length(const struct carillon_call *call)
-{
-    return call->request->body_length ? call->request->body_length : 2;
-}
-
-EXPORT const char *carillon_call_run(const struct carillon_call *call)
-{
-    return header_of(call, "X-Carillon-Run");
-}
-
-EXPORT const char *carillon_call_job(const struct carillon_call *call)
-{
-    return header_of(call, "X-Carillon-Job");
-}
-
-EXPORT const char *carillon_call_step(const struct carillon_call *call)
-{
-    return header_of(call, "X-Carillon-Step");
-}
-
-EXPORT const char *carillon_call_key(const struct carillon_call *call)
-{
-    return header_of(call, "Idempotency-Key");
-}
-
-EXPORT const char *carillon_call_scheduled_at(const struct carillon_call *call)
-{
-    return header_of(call, "X-Carillon-Scheduled-At");
-}
-
-EXPORT int carillon_call_attempt(const struct carillon_call *call)
-{
-    return (int)strtol(header_of(call, "X-Carillon-Attempt"), NULL, 10);
-}
-
-EXPORT int carillon_call_canceled(const struct carillon_call *call)
-{
-    return is_stopping(call->executor);
-}
-
-static void begin_answer(struct carillon_call *call, int status)
-{
-    str_clear(&call->answer);
-    call->status = status;
-    call->answered = true;
-    call->forget = false;
-}
-
-static bool is_json(const char *text)
-{
-    return json_check(text, strlen(text), JSON_DEPTH, NULL) == STATUS_OK;
-}
-
-EXPORT void carillon_call_succeed(struct carillon_call *call, const char *result_json)
-{
-    if (result_json && !is_json(result_json)) {
-        carillon_call_fail(call, "BAD_RESULT", "the handler's result is no JSON");
-        return;
-    }
-    begin_answer(call, 200);
-    str_add(&call->answer, "{\"status\":\"success\",\"result\":");
-    str_add(&call->answer, result_json ? result_json : "null");
-    str_add(&call->answer, "}");
-}
-
-EXPORT void carillon_call_fail(struct carillon_call *call, const char *code, const char *message)
-{
-    begin_answer(call, 200);
-    str_add(&call->answer, "{\"status\":\"failure\",\"code\":");
-    str_add_json(&call->answer, code ? code : "FAILED");
-    str_add(&call->answer, ",\"message\":");
-    str_add_json(&call->answer, message ? message : "");
-    str_add(&call->answer, "}");
-}
-
-EXPORT void carillon_call_delay(struct carillon_call *call, unsigned seconds)
-{
-    begin_answer(call, 200);
-    str_addf(&call->answer, "{\"status\":\"delay\",\"after\":\"%us\"}", seconds);
-    call->forget = true;
-}
-
-static PRINTF_LIKE(4, 5) void refuse(struct http_response *response, int status, const char *code, const char *format,
-                                     ...)
-{
-    char message[300];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    response->status = status;
-    str_clear(&response->body);
-    str_addf(&response->body, "{\"status\":\"failure\",\"code\":\"%s\",\"message\":", code);
-    str_add_json(&response->body, message);
-    str_add(&response->body, "}");
-}
-
-/* A place among the calls of the task that run; false: full or stopping. */
-static bool enter(struct carillon_executor *executor, struct task *task)
-{
-    (void)pthread_mutex_lock(&executor->lock);
-    bool room = task->running < task->concurrency && !executor->stopping;
-    task->running += room;
-    (void)pthread_mutex_unlock(&executor->lock);
-    return room;
-}
-
-static void leave(struct carillon_executor *executor, struct task *task)
-{
-    (void)pthread_mutex_lock(&executor->lock);
-    task->running--;
-    (void)pthread_mutex_unlock(&executor->lock);
-}
-
-static void carry_out(struct carillon_executor *executor, struct task *task, const struct http_request *request,
-                      const char *key, struct http_response *response)
-{
-    struct carillon_call call = {.executor = executor, .request = request};
-    str_init(&call.answer, ANSWER_MAX);
-    task->handler(&call, task->context);
-    if (!call.answered)
-        carillon_call_succeed(&call, NULL);
-    if (str_status(&call.answer)) {
-        carillon_call_fail(&call, "RESULT_TOO_BIG", "the handler's result is larger than 4 MiB");
-    }
-    response->status = call.status;
-    str_add_bytes(&response->body, str_text(&call.answer), call.answer.length);
-    if (!*key)
-        ;
-    else if (call.forget)
-        keys_forget(executor->keys, key);
-    else
-        keys_finish(executor->keys, key, call.status, str_text(&call.answer), now_ms());
-    str_release(&call.answer);
-}
-
-static void take_call(struct carillon_executor *executor, struct task *task, const struct http_request *request,
-                      struct http_response *response)
-{
-    const char *key = http_header(request, "Idempotency-Key");
-    char *answer = NULL;
-    int status = 0;
-    enum key_turn turn = KEY_FIRST;
-    struct error err;
-    if (request->body_length && json_check(request->body, request->body_length, JSON_DEPTH, &err)) {
-        refuse(response, 400, "BAD_JSON", "the body is no JSON: %s", err.text);
-        return;
-    }
-    if (key && *key)
-        turn = keys_begin(executor->keys, key, request->body, request->body_length, now_ms(), &status, &answer);
-    if (turn == KEY_ANSWERED) {
-        response->status = status;
-        http_response_header(response, "Idempotency-Replayed", "%s", "true");
-        str_add(&response->body, answer);
-        free(answer);
-    } else if (turn == KEY_CLASH) {
-        refuse(response, 422, "KEY_REUSED", "this idempotency key came before with another body");
-    } else if (turn == KEY_NO_MEMORY) {
-        refuse(response, 503, "NO_MEMORY", "out of memory");
-    } else if (!enter(executor, task)) {
-        if (key && *key)
-            keys_forget(executor->keys, key);
-        http_response_header(response, "Retry-After", "%d", 1);
-        refuse(response, is_stopping(executor) ? 503 : 429, "BUSY", "%s runs %u call(s) already", task->path,
-               task->concurrency);
-    } else {
-        carry_out(executor, task, request, key ? key : "", response);
-        leave(executor, task);
-    }
-}
-
-static void list_tasks(struct carillon_executor *executor, struct http_response *response)
-{
-    str_add(&response->body, "{\"status\":\"ok\",\"tasks\":[");
-    for (size_t i = 0; i < executor->task_count; i++) {
-        str_add(&response->body, i ? ",{\"path\":" : "{\"path\":");
-        str_add_json(&response->body, executor->tasks[i].path);
-        str_add(&response->body, ",\"description\":");
-        str_add_json(&response->body, executor->tasks[i].description);
-        str_add(&response->body, "}");
-    }
-    str_add(&response->body, "]}");
-}
-
-static void handle(void *context, const struct http_request *request, struct http_response *response)
-{
-    struct carillon_executor *executor = context;
-    if (!strcmp(request->path, "/healthz") && (!strcmp(request->method, "GET") || !strcmp(request->method, "HEAD"))) {
-        list_tasks(executor, response);
-        return;
-    }
-    for (size_t i = 0; i < executor->task_count; i++) {
-        if (strcmp(executor->tasks[i].path, request->path))
-            continue;
-        if (strcmp(request->method, "POST"))
-            refuse(response, 405, "METHOD", "%s takes POST", request->path);
-        else
-            take_call(executor, &executor->tasks[i], request, response);
-        return;
-    }
-    refuse(response, 404, "NO_TASK", "there is no task %s here", request->path);
-}
-
-EXPORT int carillon_executor_start(struct carillon_executor *executor)
-{
-    struct error err;
-    struct http_server_options options = {
-        .listen = executor->listen, .threads = executor->threads, .handler = handle, .context = executor};
-    if (executor->server)
-        return fail(executor, "started already");
-    return http_server_start(&options, &executor->server, &err) ? fail(executor, "%s", err.text) : 0;
 }

@@ -207,7 +207,7 @@ static void check_task(struct job_check *c, size_t index)
 {
     const struct step_spec *step = &c->job->steps[index];
     const char *project = c->job->meta.project;
-    if (step->kind != STEP_HTTP || !step->application || !step->task)
+    if (!step_has_call(step) || !step->application || !step->task)
         return;
     set_path(c, index, "task");
     const struct document *document = catalog_find(c->catalog, DOCUMENT_APPLICATION, project, step->application);

@@ -32,6 +32,8 @@ bool interface_serve(const struct http_request *request, struct http_response *r
     http_response_header(response, "Cache-Control", "%s", asset->cache_control);
     http_response_header(response, "Content-Security-Policy", "%s", UI_CONTENT_SECURITY_POLICY);
     http_response_header(response, "Referrer-Policy", "no-referrer");
+    http_response_header(response, "X-Frame-Options", "DENY"); /* for browsers that do not know frame-ancestors */
+    http_response_header(response, "Cross-Origin-Opener-Policy", "same-origin");
     response->content_type = asset->content_type;
     if (seen && strstr(seen, asset->etag)) {
         response->status = 304;

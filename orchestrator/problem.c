@@ -70,6 +70,21 @@ static const struct entry {
 [RUN_FAILED_CODE]    = {"SCHEDULING_UNEXPECTED_001", 500, {
     "The run failed.",
     "运行失败。"}},
+[SCHEDULER_UNKNOWN]  = {"SCHEDULER_NOTFOUND_001", 404, {
+    "There is no scheduler \"{node}\"; GET /api/v1/schedulers lists those that were ever started.",
+    "没有调度器“{node}”;GET /api/v1/schedulers 列出所有启动过的调度器。"}},
+[SCHEDULER_LIVES]    = {"SCHEDULER_CONFLICT_001", 409, {
+    "Scheduler \"{node}\" lives; only one that is down can be forgotten. To stop it from claiming jobs, drain it.",
+    "调度器“{node}”仍在运行;只能移除已停止的调度器。若要让它不再领取作业,请将其排空(drain)。"}},
+[SCHEDULER_HOLDS_SLOTS] = {"SCHEDULER_CONFLICT_002", 409, {
+    "Scheduler \"{node}\" is down but still holds {count} slots: another one must take them over first.",
+    "调度器“{node}”已停止,但仍持有 {count} 个槽位:须先由其他调度器接管。"}},
+[SCHEDULER_DRIVES_RUNS] = {"SCHEDULER_CONFLICT_003", 409, {
+    "Scheduler \"{node}\" is down but {count} open runs are still its own: another one must take them over first.",
+    "调度器“{node}”已停止,但仍有 {count} 个未结束的运行属于它:须先由其他调度器接管。"}},
+[SCHEDULER_LAST]     = {"SCHEDULER_WARNING_001", 200, {
+    "No other scheduler is working: nothing fires until one is, or until \"{node}\" is told to go online again.",
+    "没有其他正在工作的调度器:在有调度器开始工作或“{node}”重新上线之前,不会触发任何作业。"}},
 [PROJECT_UNKNOWN]    = {"PROJECT_NOTFOUND_001", 404, {
     "There is no project \"{project}\"; create it first (PUT /api/v1/projects/{project}, or a Project document in the same apply).",
     "项目“{project}”不存在;请先创建(PUT /api/v1/projects/{project},或在同一次 apply 中提供 Project 文档)。"}},

@@ -19,6 +19,14 @@ static const struct route routes[] = {
 {"POST",   "/api/v1/cron/next",                  cron_next_post,      ROLE_VIEWER,    OBJECT_ANY},
 {"POST",   "/api/v1/render",                     render_preview,      ROLE_VIEWER,    OBJECT_ANY},
 {"GET",    "/api/v1/schedulers",                 schedulers_list,     ROLE_VIEWER,    OBJECT_ANY},
+{"POST",   "/api/v1/schedulers:drain",           schedulers_drain,    ROLE_ADMIN,     OBJECT_CLUSTER},
+{"POST",   "/api/v1/schedulers:online",          schedulers_online,   ROLE_ADMIN,     OBJECT_CLUSTER},
+{"POST",   "/api/v1/schedulers:forget",          schedulers_forget,   ROLE_ADMIN,     OBJECT_CLUSTER},
+{"GET",    "/api/v1/schedulers/{node}",          scheduler_get,       ROLE_VIEWER,    OBJECT_ANY},
+{"GET",    "/api/v1/schedulers/{node}/jobs",     scheduler_jobs,      ROLE_VIEWER,    OBJECT_FILTER},
+{"POST",   "/api/v1/schedulers/{node}/drain",    schedulers_drain,    ROLE_ADMIN,     OBJECT_CLUSTER},
+{"POST",   "/api/v1/schedulers/{node}/online",   schedulers_online,   ROLE_ADMIN,     OBJECT_CLUSTER},
+{"POST",   "/api/v1/schedulers/{node}/forget",   schedulers_forget,   ROLE_ADMIN,     OBJECT_CLUSTER},
 {"POST",   "/api/v1/apply",                      apply_documents,     ROLE_DEVELOPER, OBJECT_FILTER},
 {"GET",    "/api/v1/audit",                      audit_list,          ROLE_ADMIN,     OBJECT_CLUSTER},
 {"POST",   "/api/v1/tokens",                     token_create,        ROLE_ADMIN,     OBJECT_FILTER},
@@ -53,6 +61,7 @@ static const struct route routes[] = {
 {"POST",   P "/jobs:trigger",                    jobs_run,            ROLE_OPERATOR,  OBJECT_PROJECT},
 {"POST",   P "/jobs:enqueue",                    jobs_enqueue,        ROLE_OPERATOR,  OBJECT_PROJECT},
 {"POST",   P "/jobs:cancel",                     jobs_cancel,         ROLE_OPERATOR,  OBJECT_PROJECT},
+{"POST",   P "/jobs:move",                       jobs_move,           ROLE_OPERATOR,  OBJECT_PROJECT},
 {"GET",    P "/jobs/{name}",                     job_get,             ROLE_VIEWER,    OBJECT_PROJECT},
 {"PUT",    P "/jobs/{name}",                     job_put,             ROLE_DEVELOPER, OBJECT_PROJECT},
 {"DELETE", P "/jobs/{name}",                     job_delete,          ROLE_DEVELOPER, OBJECT_PROJECT},
@@ -63,6 +72,7 @@ static const struct route routes[] = {
 {"POST",   P "/jobs/{name}/run",                 jobs_run,            ROLE_OPERATOR,  OBJECT_PROJECT},
 {"POST",   P "/jobs/{name}/enqueue",             jobs_enqueue,        ROLE_OPERATOR,  OBJECT_PROJECT},
 {"POST",   P "/jobs/{name}/cancel",              jobs_cancel,         ROLE_OPERATOR,  OBJECT_PROJECT},
+{"POST",   P "/jobs/{name}/move",                jobs_move,           ROLE_OPERATOR,  OBJECT_PROJECT},
 
 {"POST",   P "/triggers:pause",                  triggers_pause,      ROLE_OPERATOR,  OBJECT_PROJECT},
 {"POST",   P "/triggers:resume",                 triggers_resume,     ROLE_OPERATOR,  OBJECT_PROJECT},
@@ -109,9 +119,10 @@ static void take_parts(struct call *call, const char *pattern, const char *path)
         size_t want = segment(++pattern), have = segment(++path);
         const struct {
             const char *name, **to;
-        } parts[] = {{"{project}", &call->project}, {"{app}", &call->app},     {"{name}", &call->name},
-                     {"{id}", &call->id},           {"{run}", &call->id},      {"{step}", &call->name},
-                     {"{item}", &call->item},       {"{try}", &call->key_try}, {"{token}", &call->token}};
+        } parts[] = {{"{project}", &call->project}, {"{app}", &call->app},   {"{name}", &call->name},
+                     {"{id}", &call->id},           {"{run}", &call->id},    {"{step}", &call->name},
+                     {"{node}", &call->name},       {"{item}", &call->item}, {"{try}", &call->key_try},
+                     {"{token}", &call->token}};
         for (size_t i = 0; *pattern == '{' && i < sizeof parts / sizeof *parts; i++)
             if (!strncmp(pattern, parts[i].name, want))
                 *parts[i].to = call_copy(call, slice_of(path, have));

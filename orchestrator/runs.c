@@ -223,20 +223,54 @@ static const struct attempt_row *stored_attempt(const struct store_run_read *rea
     return attempt;
 }
 
-static void write_step(const struct store_run_read *read, const struct run_step *step, struct out *out)
+static void write_calls(const struct store_run_read *read, const struct run_step *step, struct out *out)
 {
-    out_open(out, NULL, '{');
-    out_text(out, "step", step->spec->name);
+    for (size_t i = 0; i < step->calls.attempt_count; i++)
+        write_attempt(stored_attempt(read, &step->calls.attempts[i]), out);
+}
+
+static void write_state(const struct run_step *step, struct out *out)
+{
     out_text(out, "state", step_state_text(step->state));
     out_text(out, "reason", step->reason);
     out_time(out, "since", step->since);
     out_time(out, "due", step->due);
     out_text(out, "error", step->error);
     out_json(out, "result", step->result);
+}
+
+/* Of a broadcast, shard or map: what its list holds, and how far each has come. */
+static void write_items(const struct run_step *step, struct out *out)
+{
+    struct json_walk walk = json_walk_begin(slice_of(step->list, strlen(step->list)));
+    struct str value;
+    str_init(&value, LIMIT_REQUEST);
+    out_int(out, "item_count", (int64_t)step->item_count);
+    out_open(out, "items", '[');
+    for (size_t i = 0; i < step->item_count && i < LIMIT_BATCH_ITEMS && json_walk_next(&walk); i++) {
+        str_clear(&value);
+        str_add_bytes(&value, walk.value.bytes, walk.value.length);
+        out_open(out, NULL, '{');
+        out_int(out, "item", step->items[i].item);
+        out_json(out, "value", str_text(&value));
+        write_state(&step->items[i], out);
+        out_close(out, '}');
+    }
+    out_close(out, ']');
+    str_release(&value);
+}
+
+static void write_step(const struct store_run_read *read, const struct run_step *step, struct out *out)
+{
+    out_open(out, NULL, '{');
+    out_text(out, "step", step->spec->name);
+    write_state(step, out);
+    if (step->list)
+        write_items(step, out);
     out_open(out, "attempts", '[');
-    for (size_t i = 0; i < step->item_count; i++)
-        for (size_t a = 0; a < step->items[i].attempt_count; a++)
-            write_attempt(stored_attempt(read, &step->items[i].attempts[a]), out);
+    write_calls(read, step, out);
+    for (size_t i = 0; i < step->item_count && i < LIMIT_BATCH_ITEMS; i++)
+        write_calls(read, &step->items[i], out);
     out_close(out, ']');
     out_close(out, '}');
 }

@@ -1,4 +1,4 @@
-/* The cluster and the process: schedulers, audit, tokens, configuration, health, metrics, the API's own description. */
+/* The cluster and the process: audit, tokens, configuration, health, metrics, the API's own description. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,66 +18,6 @@ void whoami_get(struct call *call)
     out_text(&out, "version", call->o->options.version);
     out_text(&out, "cluster", call->o->cluster_id);
     out_close(&out, '}');
-}
-
-/* ---- schedulers ---- */
-
-/* A boot row tells who was started; the slots tell who rules. */
-static void write_scheduler(struct call *call, const struct boot_row *boot, const struct store_slots_read *slots,
-                            struct out *out)
-{
-    int64_t held = 0, jobs = 0;
-    for (size_t i = 0; i < slots->count; i++)
-        if (slots->rows[i].owner_boot == boot->boot) {
-            held++;
-            jobs += slots->rows[i].jobs;
-        }
-    span timeout = call->o->options.settings->coordination.node_timeout;
-    bool seen = !instant_is_none(boot->seen_at) && instant_sub(call->now.wall, boot->seen_at) < timeout;
-    out_open(out, NULL, '{');
-    out_text(out, "node", boot->node);
-    out_id(out, "boot", boot->boot);
-    out_text(out, "address", boot->address);
-    out_text(out, "role", boot->role);
-    out_text(out, "state", boot->fenced || !seen ? "down" : "working");
-    out_bool(out, "fenced", boot->fenced);
-    out_time(out, "started_at", boot->started_at);
-    out_time(out, "seen_at", boot->seen_at);
-    out_int(out, "slots", held);
-    out_int(out, "jobs", jobs);
-    out_close(out, '}');
-}
-
-static bool is_scheduler(const struct boot_row *boot)
-{
-    return !boot->role || strcmp(boot->role, "orchestrator") != 0;
-}
-
-void schedulers_list(struct call *call)
-{
-    struct store_op boots, slots;
-    struct out out = out_to(call_body(call));
-    store_op_init(&boots, STORE_BOOTS);
-    store_op_init(&slots, STORE_SLOTS_READ);
-    if (call_store(call, &boots) != STATUS_OK) {
-        problem_of_store(&call->problem, &boots);
-    } else if (call_store(call, &slots) != STATUS_OK) {
-        problem_of_store(&call->problem, &slots);
-    } else {
-        out_open(&out, NULL, '{');
-        out_open(&out, "items", '[');
-        int64_t total = 0;
-        for (size_t i = 0; i < boots.boots.count; i++)
-            if (is_scheduler(&boots.boots.rows[i])) {
-                write_scheduler(call, &boots.boots.rows[i], &slots.slots_read, &out);
-                total++;
-            }
-        out_close(&out, ']');
-        out_int(&out, "total", total);
-        out_close(&out, '}');
-    }
-    store_op_release(&boots);
-    store_op_release(&slots);
 }
 
 /* ---- audit ---- */

@@ -238,6 +238,8 @@ static void write_waiting(const struct job_view *view, struct out *out)
         out_open(out, NULL, '{');
         out_id(out, "run", step->run);
         out_text(out, "step", step->step);
+        if (step->item)
+            out_int(out, "item", step->item);
         out_text(out, "reason", step->reason);
         out_time(out, "since", step->since);
         out_time(out, "due", step->due);

@@ -73,6 +73,7 @@ struct step_row step_row_copy(struct arena *arena, const struct step_row *row)
     copy.reason = keep(arena, row->reason);
     copy.result = keep(arena, row->result);
     copy.error = keep(arena, row->error);
+    copy.items = keep(arena, row->items);
     return copy;
 }
 

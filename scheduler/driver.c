@@ -144,7 +144,7 @@ static void record_step(struct scheduler *s, struct open_run *run, const struct 
     if (!apply(s, run, &event))
         return;
     struct step_row row;
-    run_step_row(run->run, run_find_step(run->run, effect->step.step), &row);
+    run_step_row(run->run, run_find_item(run->run, effect->step.step, effect->step.item), &row);
     bundle_step(bundle, &row);
 }
 
@@ -237,6 +237,9 @@ void driver_settle(struct scheduler *s, struct open_run *run, struct bundle *bun
                 break;
             case EFFECT_WAKE:
                 wake = effects[i].due;
+                break;
+            case EFFECT_AGAIN:
+                again = true;
                 break;
             default:
                 break;
@@ -356,12 +359,10 @@ void driver_run_take(struct scheduler *s, struct run *machine, struct job *job, 
     struct run_event event = {.kind = RUN_EVENT_DRIVER, .at = s->now.wall, .boot = s->boot, .node = s->node};
     int32_t before = machine->seq;
     if (apply(s, run, &event) && machine->seq != before)
-        for (size_t i = 0; i < machine->job->step_count; i++) {
-            const struct run_item *item = &machine->steps[i].items[0];
-            for (size_t k = 0; k < item->attempt_count; k++)
-                if (item->attempts[k].seq == machine->seq)
-                    bundle_attempt(bundle, &item->attempts[k]);
-        }
+        for (const struct run_step *step = run_each(machine, NULL); step; step = run_each(machine, step))
+            for (size_t k = 0; k < step->calls.attempt_count; k++)
+                if (step->calls.attempts[k].seq == machine->seq)
+                    bundle_attempt(bundle, &step->calls.attempts[k]);
     if (machine->row.state == RUN_QUEUED) {
         if (machine->row.cancel_requested)
             driver_settle(s, run, bundle);

@@ -7,7 +7,7 @@
 #include "core/base/hash.h"
 #include "scheduler/parts.h"
 
-#define OWN_HEADERS 20
+#define OWN_HEADERS 22
 #define CALLBACK_MAX 4096 /* bytes of X-Carillon-Callback */
 #define TRACE_SEED 0x6361726c6cU
 
@@ -39,7 +39,8 @@ static void addf(struct list *list, const char *name, const char *format, ...)
 static void trace(struct list *list, const struct call *call)
 {
     uint64_t run = (uint64_t)call->run->id;
-    uint64_t span_id = hash_text(call->attempt.step, run + (uint64_t)call->attempt.n * 0x9e3779b97f4a7c15U);
+    uint64_t number = (uint64_t)call->attempt.item << 32 | (uint64_t)call->attempt.n;
+    uint64_t span_id = hash_text(call->attempt.step, run + number * 0x9e3779b97f4a7c15U);
     addf(list, "traceparent", "00-%016llx%016llx-%016llx-01", (unsigned long long)hash_mix(run ^ TRACE_SEED),
          (unsigned long long)run, (unsigned long long)(span_id ? span_id : 1));
 }
@@ -105,6 +106,11 @@ void headers_make(struct scheduler *s, struct call *call)
     addf(&list, "X-Carillon-Run", "%lld", (long long)run->id);
     addf(&list, "X-Carillon-Job", "%s/%s", spec->meta.project, spec->meta.name);
     add(&list, "X-Carillon-Step", call->attempt.step);
+    if (call->attempt.item > 0) {
+        const struct run_step *fan = run_find_step(call->run->run, call->attempt.step);
+        addf(&list, "X-Carillon-Shard-Index", "%d", (int)call->attempt.item - 1);
+        addf(&list, "X-Carillon-Shard-Total", "%zu", fan ? fan->item_count : 0);
+    }
     addf(&list, "X-Carillon-Attempt", "%d", call->attempt.n);
     addf(&list, "X-Carillon-Epoch", "%lld", (long long)call->attempt.boot);
     add(&list, "X-Carillon-Scheduled-At", rfc3339_format(run->scheduled_at, time));

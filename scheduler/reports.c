@@ -14,10 +14,10 @@
 /* The newest attempt under the report's key: whichever of them it speaks of, the work is the same. */
 static const struct attempt_row *find_attempt(const struct run *run, const struct report_row *report)
 {
-    const struct run_step *step = run_find_step(run, report->step);
-    if (!step || report->item < 0 || (size_t)report->item >= step->item_count)
+    const struct run_step *step = run_find_item(run, report->step, report->item);
+    if (!step)
         return NULL;
-    const struct run_item *item = &step->items[report->item];
+    const struct run_calls *item = &step->calls;
     for (size_t i = item->attempt_count; i-- > 0;)
         if (item->attempts[i].key_try == report->key_try)
             return &item->attempts[i];

@@ -54,7 +54,7 @@ const char *room_for(struct scheduler *s, const struct job *job, const struct jo
         return "scheduler_limit";
     for (size_t i = 0; i < spec->step_count; i++) {
         const struct step_spec *step = &spec->steps[i];
-        if (step->after_count > 0 || step->kind != STEP_HTTP)
+        if (step->after_count > 0 || !step_has_call(step))
             continue;
         struct application *application = application_of(s, spec->meta.project, step);
         if (!application)
@@ -107,6 +107,7 @@ static size_t world_instances(void *context, const char *project, const struct s
         route->address = instance->address;
         route->in_flight = instance->in_flight;
         route->usable = !aside(s, instance);
+        route->aside = !route->usable;
         route->full = above || instance->in_flight >= most;
         route->why = !route->usable ? "set_aside" : above ? above : route->full ? "instance_limit" : NULL;
         s->world_full |= route->full;

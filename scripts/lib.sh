@@ -3,7 +3,7 @@
 build_packages="build-essential cmake ninja-build pkg-config libuv1-dev libmicrohttpd-dev libcurl4-openssl-dev libmariadb-dev
 libsqlite3-dev libcjson-dev libyaml-dev uthash-dev libsodium-dev libzookeeper-mt-dev libzstd-dev tzdata ca-certificates"
 test_packages="libcmocka-dev clang clang-format libclang-rt-14-dev llvm mariadb-server zookeeper python3 python3-pytest python3-requests
-python3-kazoo python3-pymysql chromium fonts-noto-cjk curl procps git"
+python3-kazoo python3-pymysql iproute2 faketime chromium fonts-noto-cjk curl procps git"
 
 say() { printf '\n== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }

@@ -17,7 +17,7 @@ static const struct bulk_table {
     [BULK_RUN] =
         {"run", BULK_FIRE_COLUMNS,
          "open_slot, started_at, ended_at, state, reason, error_code, error_args, start_steps, cancel_requested", NULL},
-    [BULK_STEP] = {"step", BULK_STEP_COLUMNS, "seq, state, reason, due, since, result, error", NULL},
+    [BULK_STEP] = {"step", BULK_STEP_COLUMNS, "seq, state, reason, due, since, result, error, items", NULL},
     [BULK_ATTEMPT] =
         {"attempt", BULK_ATTEMPT_COLUMNS,
          "key_try, seq, state, class, instance, boot, node, started_at, ended_at, http_status, bytes_sent, "

@@ -119,6 +119,7 @@ void step_read(struct session *s, struct db_statement *q, struct step_row *ret)
         .since = db_instant(q, 7),
         .result = session_text(s, q, 8),
         .error = session_text(s, q, 9),
+        .items = session_text(s, q, 10),
     };
 }
 
@@ -134,7 +135,8 @@ void step_fill(const struct step_row *row, struct db_value *v)
     *v++ = db_m(row->due);
     *v++ = db_i(row->since.ms);
     *v++ = db_bytes(row->result);
-    *v = db_bytes_cut(row->error, LIMIT_ERROR);
+    *v++ = db_bytes_cut(row->error, LIMIT_ERROR);
+    *v = db_bytes(row->items);
 }
 
 void attempt_read(struct session *s, struct db_statement *q, bool bodies, struct attempt_row *ret)

@@ -8,7 +8,7 @@
     "id, job, project, version, trigger_name, generation, scheduled_at, due_at, fired_at, started_at, ended_at, " \
     "state, origin, reason, error_code, error_args, family, retry_of, retry_no, slot, boot, node, zone, params, " \
     "start_steps, cancel_requested, priority"
-#define STEP_COLUMNS "run, step, item, seq, state, reason, due, since, result, error"
+#define STEP_COLUMNS "run, step, item, seq, state, reason, due, since, result, error, items"
 #define ATTEMPT_COLUMNS                                                                                             \
     "run, step, item, n, key_try, seq, state, class, instance, boot, node, started_at, ended_at, http_status, "     \
     "bytes_sent, reused_connection, stale, connect_ms, first_byte_ms, total_ms, error, code, retry_after, result, " \

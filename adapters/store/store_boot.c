@@ -109,6 +109,15 @@ enum status sql_boots(struct session *s, struct store_boots *op)
     return status == STATUS_END ? STATUS_OK : status;
 }
 
+/* A lease of somebody who has a successor, or was never there, holds nothing. */
+static enum status holder_alive(struct session *s, int64_t holder, bool *ret)
+{
+    int64_t dead = 1;
+    enum status status = db_read_number(s->db, "SELECT fenced FROM boot WHERE boot = ?", VALUES(db_i(holder)), &dead);
+    *ret = status == STATUS_OK && !dead;
+    return status == STATUS_NOT_FOUND ? STATUS_OK : status;
+}
+
 enum status sql_lease(struct session *s, struct store_lease *op)
 {
     op->held = false;
@@ -140,8 +149,11 @@ enum status sql_lease(struct session *s, struct store_lease *op)
     if (op->release)
         return mine ? db_exec(s->db, "UPDATE lease SET until_at = 0 WHERE name = ?", VALUES(db_t(op->name)), NULL)
                     : status;
-    if (found && !mine && until > now.ms)
-        return STATUS_OK;
+    bool taken = found && !mine && until > now.ms;
+    if (taken)
+        status = holder_alive(s, holder, &taken);
+    if (status != STATUS_OK || taken)
+        return status;
     instant end = instant_add(now, op->ttl);
     if (!found)
         status = db_exec(s->db, "INSERT INTO lease (name, boot, since, until_at) VALUES (?, ?, ?, ?)",

@@ -202,5 +202,5 @@ enum status sql_list(struct session *s, struct store_list *op)
         n = piece_length(at, op->count);
         status = add_running(s, op, at, n);
     }
-    return status == STATUS_OK ? add_last_runs(s, op) : status;
+    return status == STATUS_OK && !op->brief ? add_last_runs(s, op) : status;
 }

@@ -137,6 +137,30 @@ static enum status add_runs(struct session *s, struct node_rows *rows)
     return query_close(&q, status);
 }
 
+/* Which runs: found by their boots, as run_open has them. */
+static enum status list_runs(struct session *s, struct store_nodes *op)
+{
+    VEC(struct node_run) runs = {0};
+    struct query q;
+    query_init(&q, "SELECT o.id, p.name, j.name, o.state, o.fired_at FROM (SELECT id, job, state, fired_at FROM run");
+    query_add(&q, s->db->dialect->use_open_index);
+    query_with(&q, " WHERE open_slot >= 0 AND boot IN (SELECT boot FROM boot WHERE node = ?)", db_t(op->node));
+    query_with(&q, " ORDER BY id LIMIT ?) o", db_i((int64_t)op->run_limit));
+    query_add(&q, " LEFT JOIN job j ON j.id = o.job LEFT JOIN project p ON p.id = j.project_id ORDER BY o.id");
+    enum status status = query_open(s, &q);
+    while (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK)
+        *vec_push(&runs) = (struct node_run){.run = db_number(q.rows, 0),
+                                             .project = session_text(s, q.rows, 1),
+                                             .job = session_text(s, q.rows, 2),
+                                             .state = (enum run_state)db_number(q.rows, 3),
+                                             .fired_at = db_instant(q.rows, 4)};
+    status = query_close(&q, status);
+    op->runs = KEEP(s, runs);
+    op->run_count = op->runs ? runs.count : 0;
+    vec_release(&runs);
+    return status;
+}
+
 enum status sql_nodes(struct session *s, struct store_nodes *op)
 {
     struct node_rows rows = {0};
@@ -155,6 +179,8 @@ enum status sql_nodes(struct session *s, struct store_nodes *op)
         status = add_slots(s, &rows);
     if (status == STATUS_OK)
         status = add_runs(s, &rows);
+    if (status == STATUS_OK && op->node && op->run_limit)
+        status = list_runs(s, op);
     op->rows = KEEP(s, rows.v);
     op->count = op->rows ? rows.v.count : 0;
     vec_release(&rows.v);
@@ -218,15 +244,18 @@ enum status sql_node_set(struct session *s, struct store_node_set *op)
 /* ---- forget --------------------------------------------------------------------------------------------------------
  */
 
-static enum status refuse_living(struct session *s, const struct store_node_forget *op, instant now)
+static enum status refuse_living(struct session *s, struct store_node_forget *op, instant now)
 {
     struct store_nodes nodes = {.node = op->node};
     enum status status = sql_nodes(s, &nodes);
     if (status != STATUS_OK)
         return status;
     const struct node_row *row = &nodes.rows[0];
+    op->why = FORGET_LIVES;
     if (row->boot && !row->fenced && instant_sub(now, row->seen_at) < op->timeout)
         return error_set(s->error, STATUS_CONFLICT, "it lives");
+    op->why = row->slots ? FORGET_HOLDS_SLOTS : FORGET_DRIVES_RUNS;
+    op->held = row->slots ? row->slots : row->runs_open;
     if (row->slots)
         return error_set(s->error, STATUS_CONFLICT, "it holds %lld slots: another scheduler must take them over first",
                          (long long)row->slots);

@@ -16,7 +16,7 @@ struct step_members {
     struct step_spec spec;
     struct call_members members;
     const char *task, *url, *hash_key, *when, *on_exhausted;
-    struct slice after, join;
+    struct slice after, join, tolerate;
     bool noop;
     unsigned on;                       /* enum edge_on for edges that say nothing themselves */
     const struct place *place;         /* kept in the arena */

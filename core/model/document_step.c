@@ -21,6 +21,8 @@ enum step_member {
     MEMBER_STEP, MEMBER_AFTER, MEMBER_ON, MEMBER_WHEN, MEMBER_JOIN, MEMBER_CANCEL_REST,
     /* of calls only */
     MEMBER_ON_FAILURE, MEMBER_RETRY, MEMBER_ON_EXHAUSTED, MEMBER_PARAMS, MEMBER_ROUTING, MEMBER_INSTANCE, MEMBER_HASH_KEY,
+    /* of fans only */
+    MEMBER_MAP, MEMBER_SHARDS, MEMBER_CONCURRENCY, MEMBER_TOLERATE,
     MEMBER_CALL, /* the first of CALL_FIELDS */
 };
 
@@ -30,7 +32,7 @@ static const struct field step_fields[] = {
     [MEMBER_URL] = {"url", read_line, AT(url), 0, 8192, NULL, NULL},
     [MEMBER_NOOP] = {"noop", read_bool, AT(noop), 0, 0, NULL, NULL},
     [MEMBER_WAIT] = {"wait", read_span, AT(spec.wait), 0, CALL_MAX, NULL, NULL},
-    [MEMBER_KIND] = {"kind", read_choice, AT(spec.kind), 0, 0, kinds, "http, noop, wait"},
+    [MEMBER_KIND] = {"kind", read_choice, AT(spec.kind), 0, 0, kinds, "http, map, noop, wait"},
     [MEMBER_STEP] = {"step", read_name, AT(spec.name), 0, 0, NULL, NULL},
     [MEMBER_AFTER] = {"after", read_raw, AT(after), 0, 0, NULL, NULL},
     [MEMBER_ON] = {"on", read_choice, AT(on), 0, 0, edge_choices, NULL},
@@ -41,9 +43,13 @@ static const struct field step_fields[] = {
     [MEMBER_RETRY] = {"retry", read_retry, AT(spec.retry), 0, 0, NULL, NULL},
     [MEMBER_ON_EXHAUSTED] = {"on_exhausted", read_line, AT(on_exhausted), 0, 200, NULL, NULL},
     [MEMBER_PARAMS] = {"params", read_json, AT(spec.params), 0, LIMIT_PARAMS, NULL, NULL},
-    [MEMBER_ROUTING] = {"routing", read_choice, AT(spec.routing), 0, 0, routings, "round_robin, random, fixed, first, hash, least_busy"},
+    [MEMBER_ROUTING] = {"routing", read_choice, AT(spec.routing), 0, 0, routings, "round_robin, random, fixed, first, hash, least_busy, broadcast, shard"},
     [MEMBER_INSTANCE] = {"instance", read_address, AT(spec.instance), 0, 0, NULL, NULL},
     [MEMBER_HASH_KEY] = {"hash_key", read_line, AT(hash_key), 0, LIMIT_EXPRESSION, NULL, NULL},
+    [MEMBER_MAP] = {"map", read_json, AT(spec.map), 0, LIMIT_PARAMS, NULL, NULL},
+    [MEMBER_SHARDS] = {"shards", read_int, AT(spec.shards), 1, LIMIT_ITEMS, NULL, NULL},
+    [MEMBER_CONCURRENCY] = {"concurrency", read_int, AT(spec.concurrency), 1, LIMIT_ITEMS, NULL, NULL},
+    [MEMBER_TOLERATE] = {"tolerate", read_raw, AT(tolerate), 0, 0, NULL, NULL},
     CALL_FIELDS(struct step_members),
 };
 /* clang-format on */
@@ -81,9 +87,9 @@ static void kind_read(struct reader *reader, const struct place *place, uint64_t
     bool task = has(seen, MEMBER_TASK), url = has(seen, MEMBER_URL), wait = has(seen, MEMBER_WAIT);
     enum step_kind said = m->spec.kind;
     bool noop = m->noop || (has(seen, MEMBER_KIND) && said == STEP_NOOP);
-    if (has(seen, MEMBER_KIND) && said > STEP_WAIT) {
+    if (has(seen, MEMBER_KIND) && (said == STEP_JOB || said == STEP_APPROVAL)) {
         read_fault(reader, PLACE_MEMBER(place, "kind"),
-                   "steps of kind %s are not available yet; http, noop and wait are", step_kind_text(said));
+                   "steps of kind %s are not available yet; http, map, noop and wait are", step_kind_text(said));
         return;
     }
     int things = task + url + wait + noop;
@@ -92,11 +98,11 @@ static void kind_read(struct reader *reader, const struct place *place, uint64_t
                    things ? "more than one thing to do" : "nothing to do");
         return;
     }
-    m->spec.kind = wait ? STEP_WAIT : noop ? STEP_NOOP : STEP_HTTP;
+    m->spec.kind = wait ? STEP_WAIT : noop ? STEP_NOOP : has(seen, MEMBER_MAP) ? STEP_MAP : STEP_HTTP;
     if (has(seen, MEMBER_KIND) && said != m->spec.kind)
         read_fault(reader, PLACE_MEMBER(place, "kind"), "is %s, but the step says what a step of kind %s does",
                    step_kind_text(said), step_kind_text(m->spec.kind));
-    for (size_t i = MEMBER_ON_FAILURE; m->spec.kind != STEP_HTTP && i < STEP_FIELDS; i++)
+    for (size_t i = MEMBER_ON_FAILURE; !step_has_call(&m->spec) && i < STEP_FIELDS; i++)
         if (has(seen, i))
             read_fault(reader, PLACE_MEMBER(place, step_fields[i].name), "goes with a call only, not with kind: %s",
                        step_kind_text(m->spec.kind));
@@ -130,10 +136,10 @@ static void routing_read(struct reader *reader, const struct place *place, uint6
         if (has(seen, i))
             read_fault(reader, PLACE_MEMBER(place, step_fields[i].name), "goes with task only; a url has one target");
     if (!has(seen, MEMBER_ROUTING))
-        spec->routing = spec->instance ? ROUTE_FIXED : m->hash_key ? ROUTE_HASH : ROUTE_ROUND_ROBIN;
-    if (spec->routing == ROUTE_BROADCAST || spec->routing == ROUTE_SHARD)
-        read_fault(reader, PLACE_MEMBER(place, "routing"), "%s is not available yet; %s are",
-                   routing_text(spec->routing), step_fields[MEMBER_ROUTING].shown);
+        spec->routing = spec->instance             ? ROUTE_FIXED
+                        : m->hash_key              ? ROUTE_HASH
+                        : has(seen, MEMBER_SHARDS) ? ROUTE_SHARD
+                                                   : ROUTE_ROUND_ROBIN;
     if (spec->routing == ROUTE_FIXED && !has(seen, MEMBER_INSTANCE))
         read_fault(reader, PLACE_MEMBER(place, "instance"), "is missing; routing: fixed needs the host:port to call");
     if (spec->routing != ROUTE_FIXED && has(seen, MEMBER_INSTANCE))
@@ -145,6 +151,41 @@ static void routing_read(struct reader *reader, const struct place *place, uint6
         read_fault(reader, PLACE_MEMBER(place, "hash_key"), "goes with routing: hash only");
     if (spec->routing == ROUTE_HASH)
         spec->instance = m->hash_key;
+}
+
+/* "tolerate": 3, or "10%". */
+static void tolerate_read(struct reader *reader, const struct place *place, struct step_members *m)
+{
+    struct str text;
+    int64_t n;
+    str_init(&text, 16);
+    json_unquote(m->tolerate, &text);
+    bool share = json_type_of(m->tolerate) == JSON_STRING && text.length && str_text(&text)[text.length - 1] == '%';
+    struct slice number = share ? slice_of(str_text(&text), text.length - 1) : m->tolerate;
+    if (json_type_of(number) == JSON_NUMBER && json_int64(number, &n) && n >= 0 && n <= (share ? 100 : LIMIT_ITEMS)) {
+        m->spec.tolerate = (int)n;
+        m->spec.tolerate_share = share;
+    } else {
+        read_fault(reader, place, "must be how many items may fail, such as 3, or a share of them, such as \"10%%\"");
+    }
+    str_release(&text);
+}
+
+static void fan_read(struct reader *reader, const struct place *place, uint64_t seen, struct step_members *m)
+{
+    struct step_spec *spec = &m->spec;
+    bool own_list = spec->routing == ROUTE_BROADCAST || spec->routing == ROUTE_SHARD;
+    if (spec->kind == STEP_MAP && own_list)
+        read_fault(reader, PLACE_MEMBER(place, "routing"), "%s makes a list of its own; leave it or `map` out",
+                   routing_text(spec->routing));
+    if (has(seen, MEMBER_SHARDS) && spec->routing != ROUTE_SHARD)
+        read_fault(reader, PLACE_MEMBER(place, "shards"), "goes with routing: shard only");
+    for (size_t i = MEMBER_CONCURRENCY; !step_fans(spec) && i <= MEMBER_TOLERATE; i++)
+        if (has(seen, i))
+            read_fault(reader, PLACE_MEMBER(place, step_fields[i].name),
+                       "goes with map, or with routing: broadcast or shard; any other step makes one call");
+    if (has(seen, MEMBER_TOLERATE))
+        tolerate_read(reader, PLACE_MEMBER(place, "tolerate"), m);
 }
 
 /* `retry` alone means on_failure: retry; a preset that retries without `retry` gets the default policy. */
@@ -204,9 +245,10 @@ void step_parse(struct reader *reader, const struct place *place, struct slice v
         if (!has(seen, MEMBER_STEP))
             read_fault(reader, PLACE_MEMBER(place, "step"), "is missing; every step has a name");
         kind_read(reader, place, seen, &m);
-        if (m.spec.kind == STEP_HTTP) {
+        if (step_has_call(&m.spec)) {
             call_read(reader, place, seen, &m);
             routing_read(reader, place, seen, &m);
+            fan_read(reader, place, seen, &m);
             failure_read(reader, place, seen, &m);
         }
         join_read(reader, place, &m);

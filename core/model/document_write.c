@@ -230,6 +230,23 @@ static void add_target(struct str *ret, const struct step_spec *step)
     add_text(ret, step->routing == ROUTE_HASH ? "hash_key" : "instance", step->instance);
 }
 
+static void add_fan(struct str *ret, const struct step_spec *step)
+{
+    char share[16];
+    if (!step_fans(step))
+        return;
+    add_raw(ret, "map", step->map);
+    if (step->shards)
+        add_int(ret, "shards", step->shards);
+    if (step->concurrency)
+        add_int(ret, "concurrency", step->concurrency);
+    (void)snprintf(share, sizeof share, "%d%%", step->tolerate);
+    if (step->tolerate_share)
+        add_text(ret, "tolerate", share);
+    else
+        add_int(ret, "tolerate", step->tolerate);
+}
+
 static void add_step(struct str *ret, const struct job_spec *job, const struct step_spec *step)
 {
     add_comma(ret);
@@ -239,11 +256,12 @@ static void add_step(struct str *ret, const struct job_spec *job, const struct s
     add_edges(ret, job, step);
     if (step->kind == STEP_WAIT)
         add_span(ret, "wait", step->wait);
-    if (step->kind == STEP_HTTP) {
+    if (step_has_call(step)) {
         struct call_spec call = step->call.url ? call_spec_resolve(NULL, step) : step->call;
         add_target(ret, step);
         add_call(ret, &call, step->call.url);
         add_raw(ret, "params", step->params);
+        add_fan(ret, step);
         add_failure(ret, job, step);
     }
     str_add_char(ret, '}');

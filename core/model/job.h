@@ -101,6 +101,11 @@ struct step_spec {
     enum routing routing;
     const char *instance; /* ROUTE_FIXED: host:port; ROUTE_HASH: key template */
     span wait;            /* STEP_WAIT: ms */
+    const char *map;      /* STEP_MAP: the list, as JSON template */
+    int shards;           /* ROUTE_SHARD: how many; 0 = as many as there are instances */
+    int concurrency;      /* fans: items at once; 0 = as many as the job's limit lets */
+    int tolerate;         /* fans: so many items may fail */
+    bool tolerate_share;  /* `tolerate` is in percent of the items */
     const char *job;      /* STEP_JOB */
 };
 
@@ -131,6 +136,17 @@ struct job_spec {
 #define CALL_TIMEOUT_DEFAULT SPAN_HOUR
 #define CONNECT_TIMEOUT_DEFAULT (5 * SPAN_SECOND)
 #define WAIT_TIMEOUT_DEFAULT (10 * SPAN_MINUTE)
+
+/* Broadcast, shard, map: one call an item, all of them one step. */
+static inline bool step_fans(const struct step_spec *step)
+{
+    return step->kind == STEP_MAP ||
+           (step->kind == STEP_HTTP && (step->routing == ROUTE_BROADCAST || step->routing == ROUTE_SHARD));
+}
+static inline bool step_has_call(const struct step_spec *step)
+{
+    return step->kind == STEP_HTTP || step->kind == STEP_MAP;
+}
 
 const char *overlap_policy_text(enum overlap_policy policy);
 bool overlap_policy_parse(const char *text, enum overlap_policy *ret);

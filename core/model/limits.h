@@ -11,6 +11,7 @@
 #define LIMIT_TRIGGERS 64                /* triggers of one job */
 #define LIMIT_STEPS 1000                 /* steps of one graph: what a picture can still show */
 #define LIMIT_EDGES 10000                /* edges of one graph */
+#define LIMIT_ITEMS 10000                /* items of one broadcast, shard or map step: each is a row at least */
 #define LIMIT_TASKS 1000                 /* tasks of one application */
 #define LIMIT_INSTANCES 1000             /* static instances of one application */
 #define LIMIT_CALENDARS 16               /* calendars of one trigger */

@@ -120,7 +120,7 @@ struct run_row {
 struct step_row {
     int64_t run;
     const char *step;
-    int32_t item; /* 0 but for broadcast, shard, map (later) */
+    int32_t item; /* 0: the step itself; the items of broadcast, shard and map count from 1 */
     int32_t seq;  /* number of the run's event that this row records */
     enum step_state state;
     const char *reason; /* "no_instance", "busy", "when: false", …; NULL = none */
@@ -128,6 +128,7 @@ struct step_row {
     instant since;      /* of this state */
     const char *result; /* JSON text for successors; NULL = none */
     const char *error;  /* NULL = none */
+    const char *items;  /* broadcast, shard, map, once begun: JSON array, one element an item, fixed; NULL = none */
 };
 
 struct attempt_row {

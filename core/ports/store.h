@@ -289,11 +289,20 @@ struct store_boots {
     size_t count;
 };
 
-/* By name; `node` NULL = all. NOT_FOUND when it names none. */
+/* By name; `node` NULL = all. NOT_FOUND when it names none. With a node also the runs that it drives, oldest first, at
+ * most `run_limit`. */
 struct store_nodes {
     const char *node;
+    size_t run_limit;
     struct node_row *rows; /* out */
     size_t count;
+    struct node_run {
+        int64_t run;
+        const char *project, *job;
+        enum run_state state;
+        instant fired_at;
+    } * runs; /* out */
+    size_t run_count;
 };
 
 /* What is wished of a scheduler, audited. NOT_FOUND: no such node, or an orchestrator. */
@@ -308,6 +317,8 @@ struct store_node_set {
 struct store_node_forget {
     const char *node, *author;
     span timeout;
+    enum { FORGET_LIVES, FORGET_HOLDS_SLOTS, FORGET_DRIVES_RUNS } why; /* out, with CONFLICT */
+    int64_t held;                                                      /* out: slots or runs */
 };
 
 /* Named lease: taken when free, expired, or already held by this boot; EXPIRED and times by the store's clock. */
@@ -523,6 +534,7 @@ struct store_list {
     const char *text;  /* part of name or description; NULL = any */
     const char *state; /* jobs: active, paused, suspended; NULL = any */
     const char *owner; /* jobs: node; NULL = any */
+    bool brief;        /* jobs: without last_run */
     int64_t skip, limit;
     struct definition_row *rows; /* out */
     size_t count;

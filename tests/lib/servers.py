@@ -90,18 +90,18 @@ class MariaDB:
 
 
 class ZooKeeper:
-    """A private single server."""
+    """A private server: alone, or one member of an ensemble (which an Ensemble makes)."""
 
-    def __init__(self, folder, port=None):
+    def __init__(self, folder, port=None, extra="minSessionTimeout=1000\n", tick=500):
         self.folder, self.port = folder, port or free_port()
         self.process = None
         self.config = os.path.join(folder, "zoo.cfg")
-        data = os.path.join(folder, "zookeeper")
-        os.makedirs(data)
+        self.data = os.path.join(folder, "zookeeper")
+        os.makedirs(self.data)
         with open(self.config, "w", encoding="utf-8") as f:
-            f.write(f"tickTime=500\ndataDir={data}\nclientPort={self.port}\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n"
-                    "minSessionTimeout=1000\nmaxSessionTimeout=60000\nmaxClientCnxns=0\n4lw.commands.whitelist=ruok,srvr\n")
-        self.start()
+            f.write(f"tickTime={tick}\ndataDir={self.data}\nclientPort={self.port}\nclientPortAddress=127.0.0.1\n"
+                    "admin.enableServer=false\nmaxSessionTimeout=60000\nmaxClientCnxns=0\n"
+                    f"4lw.commands.whitelist=ruok,srvr,mntr,wchs\n{extra}")
 
     @staticmethod
     def classpath():
@@ -113,15 +113,68 @@ class ZooKeeper:
             jars += [f"/usr/share/java/{name}.jar"]
         return ":".join(j for j in jars if os.path.exists(j))
 
-    def start(self):
+    def launch(self):
         with open(os.path.join(self.folder, "zookeeper.log"), "ab") as log:
             self.process = subprocess.Popen(
                 ["java", "-Xmx256m", "-cp", self.classpath(), "org.apache.zookeeper.server.quorum.QuorumPeerMain", self.config],
                 stdout=log, stderr=log)
+
+    def start(self):
+        self.launch()
         wait_port(self.port, self.process, "ZooKeeper")
+
+    def ask(self, word):
+        """The answer to one of ZooKeeper's four-letter words; "" while it does not answer."""
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 2) as s:
+            s.sendall(word.encode())
+            return b"".join(iter(lambda: s.recv(65536), b"")).decode()
+        return ""
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
 
     def stop(self):
         end(self.process)
+
+
+class Ensemble:
+    """Three private servers that are one service."""
+
+    def __init__(self, folder, count=3, tick=2000):
+        quorum = [(free_port(), free_port()) for _ in range(count)]
+        peers = "initLimit=10\nsyncLimit=5\n" + "".join(f"server.{i + 1}=127.0.0.1:{a}:{b}\n" for i, (a, b) in enumerate(quorum))
+        self.members = []
+        for i in range(count):
+            home = os.path.join(folder, f"zk{i + 1}")
+            os.makedirs(home)
+            member = ZooKeeper(home, extra=peers if count > 1 else "", tick=tick)
+            with open(os.path.join(member.data, "myid"), "w", encoding="ascii") as f:
+                f.write(str(i + 1))
+            self.members.append(member)
+
+    def start(self):
+        for member in self.members:
+            member.launch()
+        self.wait()
+
+    def wait(self, seconds=60):
+        """Until every member that runs serves clients."""
+        until = time.monotonic() + seconds
+        while not all("Mode:" in m.ask("srvr") for m in self.members if m.process.poll() is None):
+            if time.monotonic() > until:
+                raise RuntimeError("the ensemble does not serve")
+            time.sleep(0.1)
+
+    def leader(self):
+        for member in self.members:
+            if any(mode in member.ask("srvr") for mode in ("Mode: leader", "Mode: standalone")):
+                return member
+        return None
+
+    def stop(self):
+        for member in self.members:
+            member.stop()
 
 
 @contextlib.contextmanager
@@ -136,6 +189,7 @@ def servers(zookeeper=True, mariadb=True):
         if zookeeper:
             zk = ZooKeeper(folder)
             started.append(zk)
+            zk.start()
         yield db, zk
     finally:
         for server in reversed(started):

@@ -106,9 +106,10 @@ static void write_rows(struct world *w, const struct store_batch *b)
         row.reason = keep(w, row.reason);
         row.result = keep(w, row.result);
         row.error = keep(w, row.error);
+        row.items = keep(w, row.items);
         size_t k = 0;
-        while (k < w->steps.count &&
-               (w->steps.items[k].run != row.run || strcmp(w->steps.items[k].step, row.step) != 0))
+        while (k < w->steps.count && (w->steps.items[k].run != row.run || w->steps.items[k].item != row.item ||
+                                      strcmp(w->steps.items[k].step, row.step) != 0))
             k++;
         if (k == w->steps.count)
             (void)vec_push(&w->steps);
@@ -125,8 +126,9 @@ static void write_rows(struct world *w, const struct store_batch *b)
         row.response = keep(w, row.response);
         row.result = keep(w, row.result);
         size_t k = 0;
-        while (k < w->attempts.count && (w->attempts.items[k].run != row.run || w->attempts.items[k].n != row.n ||
-                                         strcmp(w->attempts.items[k].step, row.step) != 0))
+        while (k < w->attempts.count &&
+               (w->attempts.items[k].run != row.run || w->attempts.items[k].n != row.n ||
+                w->attempts.items[k].item != row.item || strcmp(w->attempts.items[k].step, row.step) != 0))
             k++;
         if (k == w->attempts.count)
             (void)vec_push(&w->attempts);

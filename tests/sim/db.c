@@ -41,7 +41,7 @@ static void disown(const char **text)
     } while (0)
 #define RUN_TEXTS(r) \
     &(r)->trigger, &(r)->reason, &(r)->error_code, &(r)->error_args, &(r)->node, &(r)->zone, &(r)->params, &(r)->start
-#define STEP_TEXTS(r) &(r)->step, &(r)->reason, &(r)->result, &(r)->error
+#define STEP_TEXTS(r) &(r)->step, &(r)->reason, &(r)->result, &(r)->error, &(r)->items
 #define ATTEMPT_TEXTS(r) \
     &(r)->step, &(r)->instance, &(r)->node, &(r)->error, &(r)->code, &(r)->request, &(r)->response, &(r)->result
 
@@ -305,7 +305,7 @@ static enum status op_lease(struct db *db, struct store_op *op)
     }
     if (fenced(db, wish->boot))
         return STATUS_FENCED;
-    if (!lease->boot || lease->boot == wish->boot || lease->until < db->now) {
+    if (!lease->boot || lease->boot == wish->boot || lease->until < db->now || fenced(db, lease->boot)) {
         lease->boot = wish->boot;
         lease->until = db->now + wish->ttl;
         wish->held = true;
@@ -801,11 +801,33 @@ static enum status op_batch_check(struct db *db, struct store_op *op)
     return STATUS_OK;
 }
 
+#define APPLICATION_ID 2
+static const char application[] =
+    "{\"apiVersion\":\"carillon/v1\",\"kind\":\"Application\",\"metadata\":{\"project\":\"default\",\"name\":\"app\"},"
+    "\"spec\":{\"instances\":[\"10.0.0.0:80\",\"10.0.0.1:80\",\"10.0.0.2:80\"],\"tasks\":[{\"name\":\"all\",\"path\":\"/all\","
+    "\"timeout\":\"4s\",\"wait_timeout\":\"10s\"}]}}";
+
+/* The only definition of its kind, as far as it is asked for. */
+static bool is_asked(const struct store_definitions *d, enum document_kind kind, int64_t id)
+{
+    return d->kind == kind && !(d->ids && d->id_count && d->ids[0] != id) && d->after < id;
+}
+
 static enum status op_definitions(struct db *db, struct store_op *op)
 {
     struct store_definitions *d = &op->definitions;
     d->rows = arena_array(&op->arena, struct definition_row, db->jobs.count + 1);
-    if (d->kind == DOCUMENT_PROJECT && !(d->ids && d->id_count && d->ids[0] != PROJECT_ID) && d->after < PROJECT_ID) {
+    if (is_asked(d, DOCUMENT_APPLICATION, APPLICATION_ID)) {
+        d->rows[d->count++] = (struct definition_row){.kind = DOCUMENT_APPLICATION,
+                                                      .id = APPLICATION_ID,
+                                                      .project_id = PROJECT_ID,
+                                                      .project = "default",
+                                                      .name = "app",
+                                                      .version = 1,
+                                                      .json = application};
+        return STATUS_OK;
+    }
+    if (is_asked(d, DOCUMENT_PROJECT, PROJECT_ID)) {
         d->rows[d->count++] = (struct definition_row){
             .kind = DOCUMENT_PROJECT,
             .id = PROJECT_ID,

@@ -182,11 +182,12 @@ static bool intent_committed(struct world *world, const struct sent_call *call)
     if (!run || !dot || end <= dot)
         return false;
     (void)snprintf(quoted, sizeof quoted, "\"step\":\"%.*s\"", (int)(end - dot - 1), dot + 1);
-    if (!strcmp(number + 1, "1") && run->row.start && strstr(run->row.start, quoted))
+    if (!strcmp(number + 1, "1") && end[1] == '0' && run->row.start && strstr(run->row.start, quoted))
         return true;
+    int32_t item = (int32_t)strtol(end + 1, NULL, 10);
     for (size_t i = 0; i < run->attempts.count; i++)
         if (run->attempts.items[i].key_try == (int32_t)strtol(number + 1, NULL, 10) &&
-            strlen(run->attempts.items[i].step) == (size_t)(end - dot - 1) &&
+            run->attempts.items[i].item == item && strlen(run->attempts.items[i].step) == (size_t)(end - dot - 1) &&
             !strncmp(run->attempts.items[i].step, dot + 1, (size_t)(end - dot - 1)))
             return true;
     return false;

@@ -18,11 +18,15 @@ static void write_steps(struct world *world, struct str *json)
         "{\"step\":\"a\",\"url\":\"http://10.0.0.#:80/a\"},{\"step\":\"b\",\"url\":\"http://10.0.0.0:80/b\",\"timeout\":\"4s\"},"
         "{\"step\":\"c\",\"url\":\"http://10.0.0.1:80/c\",\"timeout\":\"4s\",\"after\":[\"a\",\"b\"],\"join\":\"any\"},"
         "{\"step\":\"d\",\"url\":\"http://10.0.0.1:80/d\",\"timeout\":\"4s\",\"after\":[{\"step\":\"c\",\"on\":\"always\"}]}",
+        "{\"step\":\"a\",\"task\":\"app/all\",\"routing\":\"broadcast\",\"tolerate\":1},"
+        "{\"step\":\"b\",\"url\":\"http://10.0.0.#:80/b\",\"timeout\":\"4s\",\"after\":[{\"step\":\"a\",\"on\":\"always\"}]}",
+        "{\"step\":\"a\",\"url\":\"http://10.0.0.#:80/a\",\"map\":[1,2,3,4,5],\"concurrency\":2,\"tolerate\":\"40%\"},"
+        "{\"step\":\"b\",\"task\":\"app/all\",\"shards\":3,\"timeout\":\"4s\",\"wait_timeout\":\"10s\",\"after\":[\"a\"]}",
     };
     static const char *const failures[] = {"stop", "ignore", "retry", "transfer", "retry_transfer"};
     static const char *const repeats[] = {"same_instance", "anywhere", "never"};
     char step[700];
-    (void)snprintf(step, sizeof step, "%s", graphs[world_draw(world, 0, 2)]);
+    (void)snprintf(step, sizeof step, "%s", graphs[world_draw(world, 0, 4)]);
     *strchr(step, '#') = (char)('0' + world_draw(world, 0, 1));
     char *brace = strchr(step, '}'); /* policies go to the first step; its `}` is the first one */
     str_add_bytes(json, step, (size_t)(brace - step));

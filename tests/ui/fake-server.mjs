@@ -63,6 +63,8 @@ export function createFake({ token = randomBytes(16).toString('hex') } = {}) {
   const projects = new Map();
   let lastRun = 18_270_000_000_000_000n;
   let stopped = false;
+  const nodes = new Map(['fake', 'spare', 'gone'].map((node, i) => [node, { node, boot: String(i + 1), address: `10.0.0.${i + 1}:8420`, role: 'scheduler', state: node === 'gone' ? 'down' : 'working', version: '0', pool: '', weight: 1, capacity: 20, started_at: iso(Date.now() - 36e5), seen_at: iso(Date.now() - (node === 'gone' ? 9e5 : 0)) }]));
+  const tokens = [{ id: '1', name: 'fixture', role: 'admin', project: null, created_at: iso(Date.now()), expires_at: null, last_used_at: iso(Date.now()) }];
 
   const projectOf = (name) => {
     const found = projects.get(name);
@@ -141,7 +143,7 @@ export function createFake({ token = randomBytes(16).toString('hex') } = {}) {
     const last = runs.at(-1);
     return {
       name: job.name, project: job.project, version: job.version, paused: job.paused, state: job.paused ? 'paused' : 'active',
-      description: job.document.metadata?.description ?? null, owner_node: 'fake', owner_since: iso(job.since), triggers,
+      description: job.document.metadata?.description ?? null, owner_node: job.node ?? 'fake', owner_since: iso(job.since), triggers,
       running: runs.filter((run) => !run.ended_at).length,
       last_run: last ? { id: last.id, state: last.state, scheduled_at: last.scheduled_at, ended_at: last.ended_at } : null,
       next_at: triggers.flatMap((trigger) => trigger.next).sort()[0] ?? null,
@@ -269,8 +271,33 @@ export function createFake({ token = randomBytes(16).toString('hex') } = {}) {
     return run;
   }
 
+  const jobsOn = (node) => [...projects.values()].flatMap((project) => [...project.jobs.values()].map(statusOf)).filter((status) => status.owner_node === node);
+
   const routes = [
     ['GET', /^\/whoami$/, () => ({ name: 'fake', role: 'admin', project: null, version: '0' })],
+    ['GET', /^\/schedulers$/, (_, query) => page([...nodes.values()].map((node) => {
+      const held = jobsOn(node.node);
+      return { ...node, slots: held.length, jobs: held.length, runs: held.reduce((sum, status) => sum + status.running, 0) };
+    }), query)],
+    ['GET', /^\/schedulers\/([^/]+)\/jobs$/, ([node], query) => page(jobsOn(node), query)],
+    ['POST', /^\/schedulers:(drain|online|forget)$/, ([verb], _, text) => each(JSON.parse(text).names, (name) => name, (name) => {
+      const node = nodes.get(name);
+      if (!node) throw new Refusal(404, 'SCHEDULING_NOTFOUND_001', `There is no scheduler "${name}".`);
+      if (verb === 'forget' && node.state !== 'down') throw new Refusal(409, 'SCHEDULING_CONFLICT_005', `${name} is alive.`);
+      if (verb === 'forget') return void nodes.delete(name);
+      Object.assign(node, { state: verb === 'drain' ? 'draining' : 'working', state_since: iso(Date.now()) });
+    })],
+    ['GET', /^\/tokens$/, (_, query) => page(tokens, query)],
+    ['POST', /^\/tokens$/, (_, __, text) => {
+      const made = { id: String(tokens.length + 1), project: null, expires_at: null, created_at: iso(Date.now()), last_used_at: null, ...JSON.parse(text) };
+      tokens.push(made);
+      return { ...made, token: randomBytes(16).toString('hex') };
+    }],
+    ['POST', /^\/tokens:revoke$/, (_, __, text) => each(JSON.parse(text).ids, (id) => id, (id) => void Object.assign(tokens.find((each) => each.id === id) ?? {}, { revoked_at: iso(Date.now()) }))],
+    ['POST', /^\/projects\/([^/]+)\/jobs:move$/, ([project], _, text) => {
+      const { names, node } = JSON.parse(text);
+      return each(names, (name) => name, (name) => void (jobOf(project, name).node = node ?? undefined));
+    }],
     ['GET', /^\/projects$/, (_, query) => page([...projects.values()].map(({ name, spec }) => ({ name, metadata: { name }, spec })), query)],
     ['PUT', /^\/projects\/([^/]+)$/, ([name], _, body) => (addProject(name, { timezone: 'UTC', ...JSON.parse(body).spec }), {})],
     ['GET', /^\/projects\/([^/]+)\/jobs$/, ([project], query) => page([...projectOf(project).jobs.values()].filter((job) => job.name.includes(query.get('q') ?? '')).sort((a, b) => (a.name < b.name ? -1 : 1)).map(statusOf), query)],
@@ -290,7 +317,7 @@ export function createFake({ token = randomBytes(16).toString('hex') } = {}) {
       const job = jobOf(project, name);
       const status = statusOf(job);
       const waiting = projectOf(project).runs.filter((run) => run.job === name && !run.ended_at).flatMap((run) => run.steps.filter((step) => step.state === 'running' && step.reason).map((step) => ({ run: run.id, step: step.step, reason: step.reason, since: run.fired_at })));
-      return { job: name, owner: { node: 'fake', since: iso(job.since), slot: 17 }, state: status.state, triggers: status.triggers, waiting };
+      return { job: name, owner: { node: job.node ?? 'fake', since: iso(job.since), slot: 17 }, state: status.state, triggers: status.triggers, waiting };
     }],
     ['POST', /^\/projects\/([^/]+)\/jobs:(pause|resume|run|enqueue|cancel)$/, ([project, verb], _, text) => {
       const { names, params } = JSON.parse(text);

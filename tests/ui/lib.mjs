@@ -1,5 +1,6 @@
 // What the browser tests share: a server (the real one when CARILLON_URL is set, else the fixture), an executor that
 // answers as its path says, and a browser.
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { createRequire } from 'node:module';
@@ -21,7 +22,7 @@ export async function startServer() {
   return { url: await fake.listen(), token: fake.token, real: false, close: fake.close };
 }
 
-/** A plain executor. /ok, /slow?ms=n, /fail, /flaky (every second call fails), /echo */
+/** A plain executor. /ok, /slow?ms=n, /fail, /flaky (every second call fails), /echo, /hostile, /page */
 export async function startExecutor() {
   const calls = [];
   const flaky = new Map();
@@ -44,6 +45,12 @@ export async function startExecutor() {
           flaky.set(request.url, times);
           return times % 2 === 1 ? send(503, { message: 'not now' }) : send(200, ok);
         }
+        case '/hostile': // fails (or not) with what the request says, in every place that an executor fills
+          return response
+            .writeHead(200, { 'content-type': 'application/json', 'x-note': '<script>alert("header")</script>' })
+            .end(JSON.stringify(JSON.parse(body)));
+        case '/page':
+          return response.writeHead(502, { 'content-type': 'text/html' }).end('<!doctype html><script>alert("page")</script><h1>down</h1>');
         case '/echo':
           return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ status: 'success', result: { got: body } }));
         default:
@@ -93,4 +100,32 @@ export async function until(what, check, ms = 15_000) {
     if (Date.now() > end) throw new Error(`in ${ms} ms it did not happen: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
+}
+
+/** Opens and closes pages; `world` gives the browser and the server once they are there. */
+export function pagesOf(world) {
+  /** A page that is signed in; everything it should not do is collected in `page.faults`. */
+  async function open(options = {}, token = world().server.token) {
+    const { browser, server } = world();
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
+    if (token) await context.addInitScript((value) => { if (!sessionStorage.getItem('test.started')) { sessionStorage.setItem('carillon.token', value); sessionStorage.setItem('test.started', '1'); } }, token);
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    page.faults = [];
+    page.on('pageerror', (error) => page.faults.push(`error: ${error.message}`));
+    page.on('console', (message) => {
+      // The browser itself writes a line for each answer of 400 and more; those the tests provoke.
+      if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) page.faults.push(`console: ${message.text()}`);
+    });
+    page.on('request', (request) => {
+      if (!request.url().startsWith(server.url) && !request.url().startsWith('data:')) page.faults.push(`asks elsewhere: ${request.url()}`);
+    });
+    return page;
+  }
+
+  async function close(page) {
+    assert.deepEqual(page.faults, []);
+    await page.context().close();
+  }
+  return { open, close };
 }

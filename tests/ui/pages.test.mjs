@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { auditPage, overflow } from './checks.mjs';
-import { apiOf, jobDocument, startBrowser, startExecutor, startServer, until } from './lib.mjs';
+import { apiOf, jobDocument, pagesOf, startBrowser, startExecutor, startServer, until } from './lib.mjs';
 
 const P = `ui-${Date.now().toString(36)}`;
 let server, executor, browser, api;
@@ -31,28 +31,7 @@ const ended = (id) => until(`run ${id} ends`, async () => {
 });
 const at = (route) => `${server.url}/projects/${P}/${route}`;
 
-/** A page that is signed in; everything it should not do is collected in `page.faults`. */
-async function open(options = {}, token = server.token) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
-  if (token) await context.addInitScript((value) => { if (!sessionStorage.getItem('test.started')) { sessionStorage.setItem('carillon.token', value); sessionStorage.setItem('test.started', '1'); } }, token);
-  const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
-  page.faults = [];
-  page.on('pageerror', (error) => page.faults.push(`error: ${error.message}`));
-  page.on('console', (message) => {
-    // The browser itself writes a line for each answer of 400 and more; those the tests provoke.
-    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) page.faults.push(`console: ${message.text()}`);
-  });
-  page.on('request', (request) => {
-    if (!request.url().startsWith(server.url) && !request.url().startsWith('data:')) page.faults.push(`asks elsewhere: ${request.url()}`);
-  });
-  return page;
-}
-
-async function close(page) {
-  assert.deepEqual(page.faults, []);
-  await page.context().close();
-}
+const { open, close } = pagesOf(() => ({ browser, server }));
 
 test('sign in: a wrong token is refused with its code and a remedy, the right one opens the jobs, signing out forgets it', async () => {
   const page = await open({}, null);

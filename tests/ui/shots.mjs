@@ -110,17 +110,30 @@ await dark.locator('.node').first().waitFor();
 await dark.waitForTimeout(2500);
 await shot(dark, 'dark-job');
 
-const phone = await page({ viewport: { width: 360, height: 740 }, colorScheme: 'light' });
-for (const [name, route] of [['jobs', 'jobs'], ['job', 'jobs/nightly-close'], ['run', `runs/${runs.items[0].id}`], ['runs', 'runs']]) {
-  await phone.goto(`${server.url}/projects/${P}/${route}`);
-  await phone.locator('main h1').waitFor();
-  await phone.waitForTimeout(1200);
-  await shot(phone, `phone-${name}`);
+// Every page in every language, wide and narrow, by day and by night.
+const routes = {
+  jobs: `/projects/${P}/jobs`,
+  job: `/projects/${P}/jobs/nightly-close`,
+  run: `/projects/${P}/runs/${failed.items[0].id}`,
+  runs: `/projects/${P}/runs`,
+  ledger: `/projects/${P}/jobs/nightly-close/ledger`,
+  editor: `/projects/${P}/jobs/nightly-close/edit`,
+  schedulers: '/schedulers',
+  scheduler: `/schedulers/${(await api('GET', '/schedulers')).items[0].node}`,
+  tokens: '/tokens',
+};
+for (const language of ['en', 'zh', 'ja']) {
+  for (const [width, colorScheme] of [[1280, 'light'], [360, 'light'], [360, 'dark']]) {
+    const p = await page({ viewport: { width, height: width === 360 ? 740 : 860 }, colorScheme }, { 'carillon.language': language });
+    for (const [name, route] of Object.entries(routes)) {
+      await p.goto(server.url + route);
+      await p.locator('main h1').waitFor();
+      await p.waitForTimeout(700);
+      await shot(p, `${language}-${width}-${colorScheme}-${name}`);
+    }
+    await p.context().close();
+  }
 }
-const ja = await page({ colorScheme: 'light' }, { 'carillon.language': 'ja' });
-await ja.goto(`${server.url}/projects/${P}/jobs/nightly-close`);
-await ja.locator('.node').first().waitFor();
-await shot(ja, 'ja-job');
 
 await browser.close();
 executor.close();

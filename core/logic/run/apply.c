@@ -15,7 +15,7 @@ static enum status intent_extend(const struct run *run, size_t i, const struct a
 {
     const struct step_spec *spec = run->steps[i].spec;
     *ret = NULL;
-    if (row->n != 1 || spec->after_count || machine_of(run)->steps[i].undoes ||
+    if (row->n != 1 || row->item != 0 || spec->after_count || machine_of(run)->steps[i].undoes ||
         instant_cmp(row->started_at, run->row.started_at) != 0)
         return STATUS_OK;
     struct str text;
@@ -39,9 +39,9 @@ static enum status intent_extend(const struct run *run, size_t i, const struct a
     return *ret ? STATUS_OK : STATUS_NO_MEMORY;
 }
 
-static enum status check_start(struct run *run, size_t i, const struct attempt_row *row, struct error *err)
+static enum status check_start(struct run *run, const struct run_step *step, const struct attempt_row *row,
+                               struct error *err)
 {
-    const struct run_step *step = &run->steps[i];
     const char *name = step->spec->name;
     struct error why;
     if (run->row.state != RUN_RUNNING)
@@ -54,30 +54,39 @@ static enum status check_start(struct run *run, size_t i, const struct attempt_r
                          step_state_text(step->state));
     if (step_is_open(step))
         return error_set(err, STATUS_CONFLICT, "step %s: attempt %d has not ended", name, (int)last_attempt(step)->n);
-    if ((size_t)row->n != item_of(step)->attempt_count + 1)
+    if ((size_t)row->n != step->calls.attempt_count + 1)
         return error_set(err, STATUS_CONFLICT, "step %s: attempt %d, but the next is %zu", name, (int)row->n,
-                         item_of(step)->attempt_count + 1);
+                         step->calls.attempt_count + 1);
     if (row->key_try != next_key_try(step))
         return error_set(err, STATUS_CONFLICT, "step %s: key %d, but the next call's is %d", name, (int)row->key_try,
                          (int)next_key_try(step));
     if (!row->instance)
         return error_set(err, STATUS_CONFLICT, "step %s: the attempt names no instance", name);
+    if (step->item) /* the join of its step held when the list was made */
+        return run->steps[step->index].state == STEP_RUNNING
+                   ? STATUS_OK
+                   : error_set(err, STATUS_CONFLICT, "step %s: item %d may not begin, the step is %s", name,
+                               (int)step->item, step_state_text(run->steps[step->index].state));
+    if (step_fans(step->spec))
+        return error_set(err, STATUS_CONFLICT, "step %s: its items make the calls, and they count from 1", name);
     enum step_state *states = machine_of(run)->assumed;
     for (size_t k = 0; k < run->job->step_count; k++)
         states[k] = run->steps[k].state;
-    if (!item_of(step)->attempt_count && join_of(run, states, i, NULL, &why) != JOIN_READY)
+    if (!step->calls.attempt_count && join_of(run, states, step->index, NULL, &why) != JOIN_READY)
         return error_set(err, STATUS_CONFLICT, "step %s: its predecessors do not let it begin", name);
     return STATUS_OK;
 }
 
-static enum status apply_start_of_attempt(struct run *run, size_t i, const struct run_event *event, struct error *err)
+static enum status apply_start_of_attempt(struct run *run, struct run_step *step, const struct run_event *event,
+                                          struct error *err)
 {
-    enum status status = check_start(run, i, &event->attempt, err);
+    enum status status = check_start(run, step, &event->attempt, err);
     if (status)
         return status;
     struct attempt_row row = {
         .run = run->row.id,
-        .step = run->steps[i].spec->name,
+        .step = step->spec->name,
+        .item = step->item,
         .n = event->attempt.n,
         .key_try = event->attempt.key_try,
         .seq = run->seq + 1,
@@ -93,9 +102,9 @@ static enum status apply_start_of_attempt(struct run *run, size_t i, const struc
         .retry_after = -1,
     };
     char *start;
-    status = intent_extend(run, i, &row, &start);
+    status = intent_extend(run, step->index, &row, &start);
     if (!status)
-        status = install_attempt(run, i, &row);
+        status = install_attempt(run, step, &row);
     if (status || !start) {
         free(start);
         return status ? error_set(err, status, "out of memory") : STATUS_OK;
@@ -138,16 +147,17 @@ static enum status apply_attempt(struct run *run, const struct run_event *event,
     size_t i = step_index(run, in->step);
     if (i == SIZE_MAX)
         return error_set(err, STATUS_CONFLICT, "the job has no step \"%s\"", in->step ? in->step : "");
-    if (in->item != 0)
-        return error_set(err, STATUS_CONFLICT, "step %s: item %d, but it has one item, 0", in->step, (int)in->item);
+    struct run_step *step = step_item(run, i, in->item);
+    if (!step)
+        return error_set(err, STATUS_CONFLICT, "step %s: item %d, but it has %zu", in->step, (int)in->item,
+                         run->steps[i].item_count);
     if (in->state == ATTEMPT_STARTED)
-        return apply_start_of_attempt(run, i, event, err);
-    const struct run_step *step = &run->steps[i];
-    if (in->n < 1 || (size_t)in->n > item_of(step)->attempt_count)
+        return apply_start_of_attempt(run, step, event, err);
+    if (in->n < 1 || (size_t)in->n > step->calls.attempt_count)
         return error_set(err, STATUS_CONFLICT, "step %s: attempt %d never began", in->step, (int)in->n);
     if (in->state == ATTEMPT_ENDED && (in->class == CALL_NONE || in->class == CALL_ACCEPTED))
         return error_set(err, STATUS_CONFLICT, "step %s: attempt %d ended without a class", in->step, (int)in->n);
-    const struct attempt_row *kept = &item_of(step)->attempts[in->n - 1];
+    const struct attempt_row *kept = &step->calls.attempts[in->n - 1];
     bool over = step_state_terminal(step->state) || run_state_terminal(run->row.state);
     bool late = over && !call_class_definite(kept->class) && in->state == ATTEMPT_ENDED;
     if (!attempt_open(kept) && !late && (over || !settles(step, kept, in)))
@@ -155,40 +165,68 @@ static enum status apply_attempt(struct run *run, const struct run_event *event,
                          call_class_text(kept->class));
     struct attempt_row row = merge_end(kept, event, run->seq + 1);
     row.stale = over;
-    enum status status = install_attempt(run, i, &row);
+    enum status status = install_attempt(run, step, &row);
     return status ? error_set(err, status, "out of memory") : STATUS_OK;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------ */
 
+/* A fan begins: the one row that says of a step that it runs. */
+static enum status check_fan(struct run *run, const struct run_step *step, const struct step_row *row,
+                             struct error *err)
+{
+    const char *name = step->spec->name;
+    struct error why;
+    if (!step_fans(step->spec) || step->item)
+        return error_set(err, STATUS_CONFLICT, "step %s: attempts say that it runs, not a step row", name);
+    if (!row->items)
+        return error_set(err, STATUS_CONFLICT, "step %s cannot begin without the list of its items", name);
+    if (run->row.cancel_requested)
+        return error_set(err, STATUS_CONFLICT, "step %s cannot begin, the run is being canceled", name);
+    enum step_state *states = machine_of(run)->assumed;
+    for (size_t k = 0; k < run->job->step_count; k++)
+        states[k] = run->steps[k].state;
+    if (join_of(run, states, step->index, NULL, &why) != JOIN_READY)
+        return error_set(err, STATUS_CONFLICT, "step %s: its predecessors do not let it begin", name);
+    return STATUS_OK;
+}
+
 static enum status apply_step(struct run *run, const struct run_event *event, struct error *err)
 {
+    enum status status = STATUS_OK;
     size_t i = step_index(run, event->step.step);
-    if (i == SIZE_MAX || event->step.item != 0)
+    struct run_step *step = i == SIZE_MAX ? NULL : step_item(run, i, event->step.item);
+    if (!step)
         return error_set(err, STATUS_CONFLICT, "the job has no step \"%s\" with item %d",
                          event->step.step ? event->step.step : "", (int)event->step.item);
-    const struct run_step *step = &run->steps[i];
     const char *name = step->spec->name;
     if (run->row.state != RUN_RUNNING)
         return error_set(err, STATUS_CONFLICT, "step %s: the run is %s", name, run_state_text(run->row.state));
     if (step_state_terminal(step->state))
         return error_set(err, STATUS_CONFLICT, "step %s is %s for good", name, step_state_text(step->state));
     if (event->step.state == STEP_RUNNING)
-        return error_set(err, STATUS_CONFLICT, "step %s: attempts say that it runs, not a step row", name);
+        status = check_fan(run, step, &event->step, err);
+    if (status)
+        return status;
+    if (step->list && !step_state_terminal(event->step.state))
+        return error_set(err, STATUS_CONFLICT, "step %s: its items have begun, it cannot be %s now", name,
+                         step_state_text(event->step.state));
     if (event->step.state == STEP_WAITING && step_is_open(step))
         return error_set(err, STATUS_CONFLICT, "step %s cannot wait: attempt %d is under way", name,
                          (int)last_attempt(step)->n);
-    if (event->step.state == STEP_SKIPPED && item_of(step)->attempt_count)
-        return error_set(err, STATUS_CONFLICT, "step %s cannot be skipped: it has attempts", name);
+    if (event->step.state == STEP_SKIPPED && (step->calls.attempt_count || step->list || step->item))
+        return error_set(err, STATUS_CONFLICT, "step %s cannot be skipped: it has begun", name);
     struct step_row row = event->step;
     row.run = run->row.id;
+    if (event->step.state != STEP_RUNNING)
+        row.items = step->list;
     row.step = name;
     row.seq = run->seq + 1;
     row.since = given_or(row.since, event->at);
     if (row.due.ms == 0)
         row.due = INSTANT_NONE;
-    enum status status = install_step(run, i, &row);
-    return status ? error_set(err, status, "out of memory") : STATUS_OK;
+    status = install_step(run, step, &row);
+    return status ? error_set(err, status, status == STATUS_NO_MEMORY ? "out of memory" : "no sound list") : STATUS_OK;
 }
 
 /* ---- the run itself --------------------------------------------------------------------------------------------- */
@@ -221,40 +259,59 @@ static bool is_orphan(const struct attempt_row *attempt, int64_t boot)
     return attempt && attempt->state == ATTEMPT_STARTED && attempt->boot != boot;
 }
 
+struct orphan {
+    struct run_step *step;
+    const char *error; /* a copy of RUN_ERROR_TAKEN_OVER */
+};
+
+static size_t find_orphans(struct run *run, int64_t boot, struct orphan *ret)
+{
+    size_t count = 0;
+    for (const struct run_step *step = run_each(run, NULL); step; step = run_each(run, step))
+        if (is_orphan(last_attempt(step), boot)) {
+            if (ret)
+                ret[count] = (struct orphan){.step = step_item(run, step->index, step->item)};
+            count++;
+        }
+    return count;
+}
+
+static void end_orphan(struct run *run, const struct orphan *orphan, instant at)
+{
+    struct run_step *step = orphan->step;
+    struct attempt_row *attempt = &step->calls.attempts[step->calls.attempt_count - 1];
+    text_free(attempt->error);
+    attempt->error = orphan->error;
+    attempt->state = ATTEMPT_ENDED;
+    attempt->class = CALL_UNKNOWN;
+    attempt->ended_at = at;
+    attempt->seq = run->seq;
+    attempt->stale = step_state_terminal(step->state) || run_state_terminal(run->row.state);
+    if (!attempt->stale)
+        step_follow(run, step, attempt);
+}
+
 static enum status apply_driver(struct run *run, const struct run_event *event, struct error *err)
 {
-    size_t count = run->job->step_count, orphans = 0;
-    const char **errors = calloc(count, sizeof *errors), *node = NULL;
-    bool ok = errors && text_set(&node, event->node);
-    for (size_t i = 0; ok && i < count; i++)
-        if (is_orphan(last_attempt(&run->steps[i]), event->boot)) {
-            ok = text_set(&errors[i], RUN_ERROR_TAKEN_OVER);
-            orphans++;
-        }
+    size_t count = find_orphans(run, event->boot, NULL), made = 0;
+    struct orphan *orphans = calloc(count + 1, sizeof *orphans);
+    const char *node = NULL;
+    bool ok = orphans && text_set(&node, event->node);
+    if (ok)
+        (void)find_orphans(run, event->boot, orphans);
+    while (ok && made < count)
+        ok = text_set(&orphans[made++].error, RUN_ERROR_TAKEN_OVER);
     if (!ok) {
-        for (size_t i = 0; errors && i < count; i++)
-            text_free(errors[i]);
-        free(errors);
+        for (size_t i = 0; i < made; i++)
+            text_free(orphans[i].error);
+        free(orphans);
         text_free(node);
         return error_set(err, STATUS_NO_MEMORY, "out of memory");
     }
-    run->seq += orphans > 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!errors[i])
-            continue;
-        struct run_item *item = &machine_of(run)->items[i];
-        struct attempt_row *attempt = &item->attempts[item->attempt_count - 1];
-        text_free(attempt->error);
-        attempt->error = errors[i];
-        attempt->state = ATTEMPT_ENDED;
-        attempt->class = CALL_UNKNOWN;
-        attempt->ended_at = event->at;
-        attempt->seq = run->seq;
-        attempt->stale = step_state_terminal(run->steps[i].state) || run_state_terminal(run->row.state);
-        if (!attempt->stale)
-            step_follow(run, i, attempt);
-    }
-    free(errors);
+    run->seq += count > 0;
+    for (size_t i = 0; i < count; i++)
+        end_orphan(run, &orphans[i], event->at);
+    free(orphans);
     run->row.boot = event->boot;
     text_free(run->row.node);
     run->row.node = node;

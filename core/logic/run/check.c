@@ -13,13 +13,13 @@ static bool is_soft(const struct attempt_row *attempt)
 
 static enum status check_attempt(const struct run_step *step, size_t k, struct error *err)
 {
-    const struct attempt_row *a = &item_of(step)->attempts[k];
+    const struct attempt_row *a = &step->calls.attempts[k];
     const char *name = step->spec->name;
     if (a->n != (int32_t)k + 1)
         BROKEN("step %s: attempt %zu is missing", name, k + 1);
     if (!a->instance)
         BROKEN("step %s: attempt %d names no instance", name, (int)a->n);
-    if (k + 1 < item_of(step)->attempt_count && a->state != ATTEMPT_ENDED)
+    if (k + 1 < step->calls.attempt_count && a->state != ATTEMPT_ENDED)
         BROKEN("step %s: attempt %d is open, but a later one has begun", name, (int)a->n);
     if ((a->state == ATTEMPT_ENDED) == (a->class == CALL_NONE || a->class == CALL_ACCEPTED))
         BROKEN("step %s: attempt %d is %s with class \"%s\"", name, (int)a->n, attempt_state_text(a->state),
@@ -32,7 +32,7 @@ static enum status check_attempt(const struct run_step *step, size_t k, struct e
 /* `try` rises after a definite end alone; a call that never left, or was refused, leaves an unsettled key as it is. */
 static enum status check_keys(const struct run_step *step, struct error *err)
 {
-    const struct run_item *item = item_of(step);
+    const struct run_calls *item = &step->calls;
     int32_t key = 1;
     bool open = false;    /* an outcome under this key is not known */
     bool settled = false; /* a definite answer under this key */
@@ -58,10 +58,29 @@ static enum status check_keys(const struct run_step *step, struct error *err)
     return STATUS_OK;
 }
 
-static enum status check_step(const struct run *run, size_t i, struct error *err)
+/* A fan makes no call itself, and its items run while it does. */
+static enum status check_fan(const struct run_step *step, struct error *err)
 {
-    const struct run_step *step = &run->steps[i];
-    const struct run_item *item = item_of(step);
+    const char *name = step->spec->name;
+    if (step->calls.attempt_count)
+        BROKEN("step %s has attempts beside those of its items", name);
+    if (step->state == STEP_RUNNING && !step->list)
+        BROKEN("step %s runs without a list of items", name);
+    for (size_t k = 0; k < step->item_count; k++) {
+        const struct run_step *item = &step->items[k];
+        bool begun = item->calls.attempt_count || item->state != STEP_WAITING || item->reason;
+        if (begun && step->state == STEP_WAITING)
+            BROKEN("step %s waits, but its item %zu has begun", name, k + 1);
+        if (step_state_terminal(step->state) && !step_state_terminal(item->state))
+            BROKEN("step %s is %s, but its item %zu is %s", name, step_state_text(step->state), k + 1,
+                   step_state_text(item->state));
+    }
+    return STATUS_OK;
+}
+
+static enum status check_step(const struct run *run, const struct run_step *step, struct error *err)
+{
+    const struct run_calls *item = &step->calls;
     const char *name = step->spec->name;
     struct error why;
     for (size_t k = 0; k < item->attempt_count; k++) {
@@ -73,10 +92,13 @@ static enum status check_step(const struct run *run, size_t i, struct error *err
     if (status)
         return status;
     bool begun = item->attempt_count || (step->state == STEP_WAITING && step->reason);
-    if (begun && join_of(run, machine_of(run)->assumed, i, NULL, &why) != JOIN_READY)
+    if (!step->item && (begun || step->list) &&
+        join_of(run, machine_of(run)->assumed, step->index, NULL, &why) != JOIN_READY)
         BROKEN("step %s has begun, but its join does not hold", name);
     if (step->state == STEP_SKIPPED && item->attempt_count)
         BROKEN("step %s is skipped, but has attempts", name);
+    if (step_fans(step->spec) && !step->item)
+        return check_fan(step, err);
     if (step->state == STEP_RUNNING && !item->attempt_count)
         BROKEN("step %s runs without an attempt", name);
     if (step->state == STEP_WAITING && step_is_open(step))
@@ -90,10 +112,12 @@ enum status run_check(const struct run *run, struct error *err)
     enum step_state *states = machine_of(run)->assumed;
     for (size_t i = 0; i < run->job->step_count; i++)
         states[i] = run->steps[i].state;
-    for (size_t i = 0; i < run->job->step_count; i++) {
-        enum status status = check_step(run, i, err);
+    for (const struct run_step *step = run_each(run, NULL); step; step = run_each(run, step)) {
+        enum status status = check_step(run, step, err);
         if (status)
             return status;
+    }
+    for (size_t i = 0; i < run->job->step_count; i++) {
         if (row->state == RUN_QUEUED && (run->steps[i].state != STEP_WAITING || run->steps[i].reason))
             BROKEN("the run is queued, but step %s has begun", run->steps[i].spec->name);
         if (run_state_terminal(row->state) && !step_state_terminal(states[i]))
@@ -133,23 +157,23 @@ static bool same_memory(const struct step_memory *a, const struct step_memory *b
     return a->row_seq == b->row_seq && same_time(a->wait_since, b->wait_since);
 }
 
-static bool same_step(const struct run *a, const struct run *b, size_t i, struct error *err)
+static bool same_step(const struct run *a, const struct run_step *x, const struct run *b, const struct run_step *y,
+                      struct error *err)
 {
-    const struct run_step *x = &a->steps[i], *y = &b->steps[i];
     const char *name = x->spec->name;
     if (x->state != y->state)
         return (void)error_set(err, STATUS_CORRUPT, "step %s: %s or %s", name, step_state_text(x->state),
                                step_state_text(y->state)),
                false;
     bool same = same_text(x->reason, y->reason) && same_text(x->error, y->error) && same_text(x->result, y->result) &&
-                same_time(x->due, y->due) && same_time(x->since, y->since) &&
-                item_of(x)->attempt_count == item_of(y)->attempt_count;
+                same_time(x->due, y->due) && same_time(x->since, y->since) && same_text(x->list, y->list) &&
+                x->calls.attempt_count == y->calls.attempt_count;
     if (same && !step_state_terminal(x->state)) /* what only decisions need is of no use after the end */
-        same = same_memory(&machine_of(a)->steps[i], &machine_of(b)->steps[i]);
+        same = same_memory(memory_of(a, x), memory_of(b, y));
     if (!same)
         return (void)error_set(err, STATUS_CORRUPT, "step %s: reason, error, result or times differ", name), false;
-    for (size_t k = 0; k < item_of(x)->attempt_count; k++)
-        if (!same_attempt(&item_of(x)->attempts[k], &item_of(y)->attempts[k]))
+    for (size_t k = 0; k < x->calls.attempt_count; k++)
+        if (!same_attempt(&x->calls.attempts[k], &y->calls.attempts[k]))
             return (void)error_set(err, STATUS_CORRUPT, "step %s: attempt %zu differs", name, k + 1), false;
     return true;
 }
@@ -167,8 +191,9 @@ bool run_equal(const struct run *a, const struct run *b, struct error *err)
                 same_text(x->error_args, y->error_args) && same_text(x->node, y->node);
     if (!same)
         return (void)error_set(err, STATUS_CORRUPT, "the run's rows differ"), false;
-    for (size_t i = 0; i < a->job->step_count; i++)
-        if (!same_step(a, b, i, err))
+    const struct run_step *left = run_each(a, NULL), *right = run_each(b, NULL);
+    for (; left && right; left = run_each(a, left), right = run_each(b, right))
+        if (!same_step(a, left, b, right, err))
             return false;
     return true;
 }

@@ -8,7 +8,7 @@
 
 static size_t gather_tried(const struct view *v, const struct choice *c, const char **tried)
 {
-    const struct run_item *item = item_of(v->step);
+    const struct run_calls *item = &v->step->calls;
     size_t count = 0;
     for (size_t i = 0; i < item->attempt_count; i++) {
         const struct attempt_row *attempt = &item->attempts[i];
@@ -84,7 +84,7 @@ static bool hash_key(struct view *v, uint64_t *ret)
     struct str key;
     struct error err = {STATUS_OK, "out of memory"};
     str_init(&key, LIMIT_PARAMS);
-    enum status status = render_scope_begin(&scope, v->run, v->machine->assumed, v->index, v->world, &context);
+    enum status status = render_scope_begin(&scope, v->run, v->machine->assumed, v->step, v->world, &context);
     if (!status)
         status = template_render_text(v->spec->instance ? v->spec->instance : "", &context, &key, &err);
     render_scope_end(&scope);
@@ -99,11 +99,12 @@ bool choose(struct view *v, struct choice *c)
 {
     struct route_query query = {.routing = v->spec->routing,
                                 .fixed = v->spec->instance,
-                                .random = v->world->random + v->index,
+                                .random = v->world->random + v->index + (uint64_t)v->step->item,
                                 .after = c->after};
-    if (c->only) {
+    const char *only = v->spec->routing == ROUTE_BROADCAST ? v->assigned : c->only;
+    if (only) {
         query.routing = ROUTE_FIXED;
-        query.fixed = c->only;
+        query.fixed = only;
     }
     if (v->spec->task && v->world->cursor)
         query.cursor =
@@ -111,7 +112,7 @@ bool choose(struct view *v, struct choice *c)
             (uint32_t)picked(v, NULL);
     if (query.routing == ROUTE_HASH && !hash_key(v, &query.key))
         return false;
-    const char **tried = malloc((item_of(v->step)->attempt_count + 1) * sizeof *tried);
+    const char **tried = malloc((v->step->calls.attempt_count + 1) * sizeof *tried);
     if (!tried) { /* out of memory: later */
         plan_wait(v, REASON_LIMIT, INSTANT_NONE, instant_add(v->now, POLL_MIN));
         return false;
@@ -126,7 +127,7 @@ bool choose(struct view *v, struct choice *c)
     c->limit = !c->found && at_limit(&query, instances, count);
     if (c->reason) /* of a pick that must be one certain instance: whoever is free to go elsewhere does not wait for it
                     */
-        c->reason = c->only && !strcmp(c->reason, "fixed_gone") ? "instance_gone" : note_text(v->machine, c->reason);
+        c->reason = only && !strcmp(c->reason, "fixed_gone") ? "instance_gone" : note_text(v->machine, c->reason);
     free(copy);
     free(tried);
     return true;

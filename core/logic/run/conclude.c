@@ -40,7 +40,7 @@ static void say_end(struct list *l, enum run_state state, const char *reason, co
 
 static void say_step_end(struct list *l, enum run_state state, const char *reason, size_t i)
 {
-    const struct attempt_row *last = last_attempt(&l->run->steps[i]);
+    const struct attempt_row *last = last_attempt(deciding_item(&l->run->steps[i]));
     const char *code = last && call_class_definite(last->class) && last->code && *last->code ? last->code : NULL;
     const char *error = error_of(l, i);
     struct str args;

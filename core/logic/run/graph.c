@@ -217,6 +217,8 @@ static void check_templates(struct check *c, const struct step_spec *spec)
         else
             check_text(c, spec->params);
     }
+    (void)step_path(c, "map");
+    check_text(c, spec->map);
     (void)step_path(c, "url");
     check_text(c, spec->call.url);
     (void)step_path(c, "headers");
@@ -245,7 +247,7 @@ static void check_edges(struct check *c, const struct step_spec *spec)
         for (size_t other = 0; other < k; other++)
             if (spec->after[other].from == edge->from)
                 faults_add(c->faults, c->path, "the step \"%s\" stands twice in `after`", from->name);
-        if (edge->on == EDGE_FAILURE && from->kind != STEP_HTTP && !from->after_count)
+        if (edge->on == EDGE_FAILURE && !step_has_call(from) && !from->after_count)
             faults_warn(c->faults, c->path, "the step \"%s\" never fails, so this step never runs", from->name);
         if (edge->on == EDGE_EXPRESSION && !edge->when)
             faults_add(c->faults, c->path, "`when` is missing");
@@ -284,18 +286,20 @@ static void check_compensation(struct check *c, const struct step_spec *spec)
 
 static void check_kind(struct check *c, const struct step_spec *spec)
 {
-    if (spec->kind == STEP_JOB || spec->kind == STEP_APPROVAL || spec->kind == STEP_MAP)
+    if (spec->kind == STEP_JOB || spec->kind == STEP_APPROVAL)
         faults_add(c->faults, step_path(c, ""), "steps of kind \"%s\" are not available yet in this version",
                    step_kind_text(spec->kind));
-    if (spec->routing == ROUTE_BROADCAST || spec->routing == ROUTE_SHARD)
-        faults_add(c->faults, step_path(c, "routing"), "routing \"%s\" is not available yet in this version",
-                   routing_text(spec->routing));
+    if (spec->kind == STEP_MAP && !spec->map)
+        faults_add(c->faults, step_path(c, "map"), "a map step needs its list, such as ${steps.find.result}");
+    if (spec->kind == STEP_MAP && (spec->routing == ROUTE_BROADCAST || spec->routing == ROUTE_SHARD))
+        faults_add(c->faults, step_path(c, "routing"),
+                   "routing \"%s\" makes a list of its own; a map step has one already", routing_text(spec->routing));
     if ((spec->routing == ROUTE_FIXED || spec->routing == ROUTE_HASH) && !spec->instance)
         faults_add(c->faults, step_path(c, "instance"), "routing \"%s\" needs %s", routing_text(spec->routing),
                    spec->routing == ROUTE_FIXED ? "an instance (host:port)" : "a key");
     if (spec->kind == STEP_WAIT && spec->wait < 0)
         faults_add(c->faults, step_path(c, "wait"), "a waiting step needs a duration, such as \"10m\"");
-    if (spec->kind == STEP_HTTP && !spec->task && !spec->call.url)
+    if (step_has_call(spec) && !spec->task && !spec->call.url)
         faults_add(c->faults, step_path(c, ""), "the step calls nothing: give it a `task` or a `url`");
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/jsonscan.h"
 #include "core/logic/run/internal.h"
 
 /* A copy of its own texts; bodies stay out. false: out of memory, nothing is left behind. */
@@ -19,7 +20,7 @@ static bool attempt_copy(struct attempt_row *to, const struct attempt_row *from,
     return ok;
 }
 
-static bool item_reserve(struct run_item *item, size_t count)
+static bool calls_reserve(struct run_calls *item, size_t count)
 {
     if (count <= item->attempt_count)
         return true;
@@ -46,10 +47,9 @@ static bool class_is_soft(enum call_class class)
     return class == CALL_NOT_SENT || class == CALL_BUSY;
 }
 
-void step_follow(struct run *run, size_t i, const struct attempt_row *attempt)
+void step_follow(struct run *run, struct run_step *step, const struct attempt_row *attempt)
 {
-    struct run_step *step = &run->steps[i];
-    struct step_memory *memory = &machine_of(run)->steps[i];
+    struct step_memory *memory = memory_of(run, step);
     step_clear_texts(step, memory);
     step->state = STEP_RUNNING;
     step->since = attempt->started_at;
@@ -65,14 +65,14 @@ void step_follow(struct run *run, size_t i, const struct attempt_row *attempt)
     }
 }
 
-enum status install_attempt(struct run *run, size_t i, const struct attempt_row *row)
+enum status install_attempt(struct run *run, struct run_step *step, const struct attempt_row *row)
 {
-    struct run_item *item = &machine_of(run)->items[i];
+    struct run_calls *item = &step->calls;
     struct attempt_row copy;
     size_t n = (size_t)row->n;
-    if (!attempt_copy(&copy, row, run->steps[i].spec))
+    if (!attempt_copy(&copy, row, step->spec))
         return STATUS_NO_MEMORY;
-    if (!item_reserve(item, n)) {
+    if (!calls_reserve(item, n)) {
         attempt_release(&copy);
         return STATUS_NO_MEMORY;
     }
@@ -82,16 +82,74 @@ enum status install_attempt(struct run *run, size_t i, const struct attempt_row 
         attempt_release(&item->attempts[n - 1]);
     item->attempts[n - 1] = copy;
     if (!copy.stale)
-        step_follow(run, i, &item->attempts[n - 1]);
+        step_follow(run, step, &item->attempts[n - 1]);
     if (row->seq > run->seq)
         run->seq = row->seq;
     return STATUS_OK;
 }
 
-enum status install_step(struct run *run, size_t i, const struct step_row *row)
+/* ---- fans ------------------------------------------------------------------------------------------------------- */
+
+enum status install_list(struct run *run, struct run_step *step, const char *list)
 {
-    struct run_step *step = &run->steps[i];
-    struct step_memory *memory = &machine_of(run)->steps[i];
+    struct error unused;
+    struct slice text = slice_of(list, strlen(list));
+    if (step->list)
+        return strcmp(step->list, list) ? STATUS_INVALID : STATUS_OK;
+    enum status status = json_check(list, text.length, LIMIT_JSON_DEPTH, &unused);
+    if (status)
+        return status == STATUS_NO_MEMORY ? status : STATUS_INVALID;
+    if (json_type_of(text) != JSON_ARRAY || json_count(text) > LIMIT_ITEMS)
+        return STATUS_INVALID;
+    size_t count = json_count(text);
+    struct run_step *items = calloc(count + 1, sizeof *items);
+    struct step_memory *memory = calloc(count + 1, sizeof *memory);
+    const char *copy = NULL;
+    if (!items || !memory || !text_set(&copy, list)) {
+        free(items);
+        free(memory);
+        return STATUS_NO_MEMORY;
+    }
+    for (size_t k = 0; k < count; k++) {
+        items[k] = (struct run_step){.spec = step->spec,
+                                     .index = step->index,
+                                     .item = (int32_t)k + 1,
+                                     .state = STEP_WAITING,
+                                     .due = INSTANT_NONE,
+                                     .since = INSTANT_NONE};
+        memory[k].wait_since = INSTANT_NONE;
+    }
+    step->list = (char *)(uintptr_t)copy;
+    step->items = items;
+    step->item_count = count;
+    machine_of(run)->steps[step->index].items = memory;
+    return STATUS_OK;
+}
+
+static void cancel_open(struct run *run, struct run_step *step, instant at)
+{
+    if (step_state_terminal(step->state))
+        return;
+    step_clear_texts(step, memory_of(run, step));
+    step->state = STEP_CANCELED;
+    step->since = at;
+    step->due = INSTANT_NONE;
+}
+
+static void close_items(struct run *run, struct run_step *step, instant at)
+{
+    for (size_t k = 0; k < step->item_count; k++)
+        cancel_open(run, &step->items[k], at);
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------ */
+
+enum status install_step(struct run *run, struct run_step *step, const struct step_row *row)
+{
+    struct step_memory *memory = memory_of(run, step);
+    enum status status = row->items && step->item == 0 ? install_list(run, step, row->items) : STATUS_OK;
+    if (status)
+        return status;
     const char *reason = NULL, *error = NULL, *result = NULL;
     if (!text_set(&reason, row->reason) || !text_set(&error, row->error) || !text_set(&result, row->result)) {
         text_free(reason);
@@ -110,6 +168,8 @@ enum status install_step(struct run *run, size_t i, const struct step_row *row)
     memory->row_seq = row->seq;
     bool waits = row->state == STEP_WAITING && reason_is_wait(reason);
     memory->wait_since = waits ? row->since : INSTANT_NONE;
+    if (step_state_terminal(step->state))
+        close_items(run, step, step->since);
     if (row->seq > run->seq)
         run->seq = row->seq;
     return STATUS_OK;
@@ -118,12 +178,7 @@ enum status install_step(struct run *run, size_t i, const struct step_row *row)
 void close_steps(struct run *run)
 {
     for (size_t i = 0; run_state_terminal(run->row.state) && i < run->job->step_count; i++) {
-        struct run_step *step = &run->steps[i];
-        if (step_state_terminal(step->state))
-            continue;
-        step_clear_texts(step, &machine_of(run)->steps[i]);
-        step->state = STEP_CANCELED;
-        step->since = run->row.ended_at;
-        step->due = INSTANT_NONE;
+        cancel_open(run, &run->steps[i], run->row.ended_at);
+        close_items(run, &run->steps[i], run->row.ended_at);
     }
 }

@@ -5,7 +5,7 @@
  *   check.c    invariants, equality    join.c     edges → ready or not
  *   effects.c  state → what to do      plan.c     what follows an attempt that did not succeed
  *   conclude.c how the run ends        choose.c   which instance
- *   render.c   the call itself
+ *   fan.c      broadcast, shard, map   render.c   the call itself
  */
 #ifndef CARILLON_CORE_LOGIC_RUN_INTERNAL_H
 #define CARILLON_CORE_LOGIC_RUN_INTERNAL_H
@@ -24,14 +24,14 @@ struct step_memory {
     instant wait_since;  /* since when it waits for an instance, a free place or a reachable target; INSTANT_NONE */
     bool result_is_ours; /* step.result is owned (came by a step row), not the attempt's */
     bool undoes;         /* compensates another step */
-    bool told;           /* the list of effects at hand says what to do with it (scratch of run_effects) */
+    struct step_memory *items; /* parallel to run_step.items */
+    bool told;                 /* the list of effects at hand says what to do with it (scratch of run_effects) */
 };
 
 struct machine {
     char *texts; /* trigger, zone, params of the run row: never change */
     struct note *notes;
     size_t *order; /* predecessors first */
-    struct run_item *items;
     struct step_memory *steps;
     bool cancels;             /* some join cancels the rest */
     enum step_state *assumed; /* states as they will be once the effects listed so far have been applied */
@@ -53,16 +53,20 @@ const char *note_textf(struct machine *machine, const char *format, ...) PRINTF_
 void attempt_release(struct attempt_row *attempt);
 
 size_t step_index(const struct run *run, const char *name); /* SIZE_MAX: none */
-static inline const struct run_item *item_of(const struct run_step *step)
+static inline struct step_memory *memory_of(const struct run *run, const struct run_step *step)
 {
-    return &step->items[0];
+    struct step_memory *memory = &machine_of(run)->steps[step->index];
+    return step->item ? &memory->items[step->item - 1] : memory;
 }
 const struct attempt_row *last_attempt(const struct run_step *step); /* NULL: none yet */
 static inline bool attempt_open(const struct attempt_row *attempt)
 {
     return attempt->state != ATTEMPT_ENDED;
 }
-bool step_is_open(const struct run_step *step); /* an attempt is under way */
+bool step_is_open(const struct run_step *step); /* an attempt of it, or of an item, is under way */
+struct run_step *step_item(const struct run *run, size_t step, int32_t item); /* NULL: it has no such item */
+/* The element of the fan's list, as JSON text. */
+struct slice item_value(const struct run_step *fan, int32_t item);
 
 /* Texts that are part of the rows' format: reasons of waiting steps. */
 #define REASON_RETRY "retry"
@@ -82,10 +86,12 @@ bool reason_is_wait(const char *reason);
  * ------------------------------------------------------------------------------------------------
  */
 /* Puts a row into the state, no questions asked: run_apply has asked them, and a replay believes the rows. */
-enum status install_attempt(struct run *run, size_t step, const struct attempt_row *row);
-enum status install_step(struct run *run, size_t step, const struct step_row *row);
+enum status install_attempt(struct run *run, struct run_step *step, const struct attempt_row *row);
+enum status install_step(struct run *run, struct run_step *step, const struct step_row *row);
+/* Makes the items of a fan. STATUS_INVALID: `list` is no JSON array, or another one than the fan has. */
+enum status install_list(struct run *run, struct run_step *step, const char *list);
 /* What an attempt says of its step. */
-void step_follow(struct run *run, size_t step, const struct attempt_row *attempt);
+void step_follow(struct run *run, struct run_step *step, const struct attempt_row *attempt);
 /* With the end of its run a step that had no end of its own is canceled; no row says so, the run's does. */
 void close_steps(struct run *run);
 
@@ -102,7 +108,7 @@ bool failure_handled(const struct run *run, const enum step_state *states, size_
 
 /* ---- next move (plan.c) ---------------------------------------------------------------------------------------------
  */
-enum plan_kind { PLAN_CALL, PLAN_WAIT, PLAN_END };
+enum plan_kind { PLAN_CALL, PLAN_WAIT, PLAN_END, PLAN_FAN };
 
 struct plan {
     enum plan_kind kind;
@@ -116,6 +122,9 @@ struct plan {
     /* END */
     enum step_state state;
     const char *error; /* a note */
+    /* FAN, and END of a fan */
+    const char *list;   /* a note */
+    const char *result; /* a note; NULL = null */
 };
 
 /* Calls that this list of effects already begins; they are not in the world's numbers yet. */
@@ -125,9 +134,23 @@ struct plan_picks {
     int open; /* attempts of the run under way, those of the list included */
 };
 
-/* What to do with a ready, waiting or settling HTTP step. */
-void plan_step(const struct run *run, size_t step, struct moment now, const struct run_world *world,
+/* What to do with a ready, waiting or settling HTTP step, or with an item. */
+void plan_step(const struct run *run, const struct run_step *step, struct moment now, const struct run_world *world,
                const struct plan_picks *picks, struct plan *ret);
+/* fan.c: the list of a fan that may begin. */
+void plan_fan(const struct run *run, const struct run_step *step, struct moment now, const struct run_world *world,
+              struct plan *ret);
+/* The instance that the list gives this item; NULL: its list names none. */
+const char *item_instance(const struct run *run, const struct run_step *step);
+struct fan_count {
+    size_t ended, failed, open; /* open: has begun, and has not ended */
+    bool hopeless;              /* more have failed than are tolerated: no other begins */
+};
+struct fan_count fan_count(const struct run_step *fan);
+/* All items that may begin have ended: how the fan ends. */
+void fan_conclude(const struct run *run, const struct run_step *fan, struct plan *ret);
+/* The item that decided how a fan failed; of any other step itself. */
+const struct run_step *deciding_item(const struct run_step *step);
 /* A step's end by a failure: failed, or ignored where preset or on_exhausted say so. */
 enum step_state failure_state(const struct step_spec *spec);
 int32_t next_key_try(const struct run_step *step);
@@ -140,10 +163,12 @@ struct render_scope { /* keeps what the template context points into */
     struct template_step step;
     char run_id[24], version[24];
     struct str params;
+    struct str names; /* {"item":…} of a map */
 };
 /* params is allocated: end with render_scope_end. */
 enum status render_scope_begin(struct render_scope *scope, const struct run *run, const enum step_state *states,
-                               size_t step, const struct run_world *world, struct template_context *ret);
+                               const struct run_step *step, const struct run_world *world,
+                               struct template_context *ret);
 void render_scope_end(struct render_scope *scope);
 /* run_render with the states that the effects so far assume (NULL: the run's own). */
 enum status render_call(const struct run *run, const enum step_state *states, const struct attempt_row *attempt,

@@ -26,7 +26,7 @@ static enum edge_says expression_says(const struct run *run, const enum step_sta
     struct render_scope scope;
     struct template_context context;
     bool value = false;
-    enum status status = render_scope_begin(&scope, run, states, step, world, &context);
+    enum status status = render_scope_begin(&scope, run, states, &run->steps[step], world, &context);
     if (!status)
         status = template_test(edge->when, &context, &value, err);
     else
@@ -104,7 +104,7 @@ enum join join_of(const struct run *run, const enum step_state *states, size_t s
 static bool went_on(const struct run *run, const enum step_state *states, size_t step)
 {
     return states[step] != STEP_SKIPPED && states[step] != STEP_CANCELED &&
-           (states[step] != STEP_WAITING || run->steps[step].reason || item_of(&run->steps[step])->attempt_count);
+           (states[step] != STEP_WAITING || run->steps[step].reason || run->steps[step].calls.attempt_count);
 }
 
 bool join_cancels(const struct run *run, const enum step_state *states, size_t step)

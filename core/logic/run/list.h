@@ -14,6 +14,7 @@ struct list {
     instant wake;  /* INSTANT_MAX: none */
     int open;      /* attempts under way, those that the list begins included */
     bool stopping; /* cancel was asked for, or the deadline has passed */
+    bool again;    /* more follows from what the list says of fans and their items */
 };
 
 static inline struct run_effect *list_add(struct list *l, enum run_effect_kind kind)

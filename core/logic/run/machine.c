@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/jsonscan.h"
 #include "core/logic/run/graph.h"
 #include "core/logic/run/internal.h"
 
@@ -76,6 +77,18 @@ void attempt_release(struct attempt_row *attempt)
     text_free(attempt->result);
 }
 
+static void step_release(struct run_step *step, struct step_memory *memory)
+{
+    if (memory->result_is_ours)
+        free(step->result);
+    free(step->reason);
+    free(step->error);
+    free(step->list);
+    for (size_t k = 0; k < step->calls.attempt_count; k++)
+        attempt_release(&step->calls.attempts[k]);
+    free(step->calls.attempts);
+}
+
 void run_free(struct run *run)
 {
     if (!run)
@@ -83,13 +96,11 @@ void run_free(struct run *run)
     struct machine *machine = machine_of(run);
     for (size_t i = 0; machine && run->steps && i < run->job->step_count; i++) {
         struct run_step *step = &run->steps[i];
-        if (machine->steps[i].result_is_ours)
-            free(step->result);
-        free(step->reason);
-        free(step->error);
-        for (size_t k = 0; k < step->items[0].attempt_count; k++)
-            attempt_release(&step->items[0].attempts[k]);
-        free(step->items[0].attempts);
+        for (size_t k = 0; k < step->item_count; k++)
+            step_release(&step->items[k], &machine->steps[i].items[k]);
+        free(step->items);
+        free(machine->steps[i].items);
+        step_release(step, &machine->steps[i]);
     }
     text_free(run->row.reason);
     text_free(run->row.error_code);
@@ -100,7 +111,6 @@ void run_free(struct run *run)
         notes_clear(machine);
         free(machine->texts);
         free(machine->order);
-        free(machine->items);
         free(machine->steps);
         free(machine->assumed);
         free(machine);
@@ -143,21 +153,16 @@ static bool make_steps(struct run *run, const struct job_spec *job)
     struct machine *machine = machine_of(run);
     size_t count = job->step_count;
     machine->order = calloc(count, sizeof *machine->order);
-    machine->items = calloc(count, sizeof *machine->items);
     machine->steps = calloc(count, sizeof *machine->steps);
     machine->assumed = calloc(count, sizeof *machine->assumed);
     struct run_step *steps = calloc(count, sizeof *steps);
-    if (!machine->order || !machine->items || !machine->steps || !machine->assumed || !steps) {
+    if (!machine->order || !machine->steps || !machine->assumed || !steps) {
         free(steps);
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        steps[i] = (struct run_step){.spec = &job->steps[i],
-                                     .state = STEP_WAITING,
-                                     .due = INSTANT_NONE,
-                                     .since = INSTANT_NONE,
-                                     .items = &machine->items[i],
-                                     .item_count = 1};
+        steps[i] = (struct run_step){
+            .spec = &job->steps[i], .index = i, .state = STEP_WAITING, .due = INSTANT_NONE, .since = INSTANT_NONE};
         machine->steps[i].wait_since = INSTANT_NONE;
         machine->cancels |= job->steps[i].cancel_rest;
         if (job->steps[i].on_exhausted == EXHAUSTED_COMPENSATE && job->steps[i].compensate < count)
@@ -205,24 +210,62 @@ const struct run_step *run_find_step(const struct run *run, const char *name)
     return i == SIZE_MAX ? NULL : &run->steps[i];
 }
 
+struct run_step *step_item(const struct run *run, size_t step, int32_t item)
+{
+    struct run_step *fan = &run->steps[step];
+    if (item == 0)
+        return fan;
+    return item > 0 && (size_t)item <= fan->item_count ? &fan->items[item - 1] : NULL;
+}
+
+const struct run_step *run_find_item(const struct run *run, const char *step, int32_t item)
+{
+    size_t i = step_index(run, step);
+    return i == SIZE_MAX ? NULL : step_item(run, i, item);
+}
+
+const struct run_step *run_each(const struct run *run, const struct run_step *last)
+{
+    if (!last)
+        return run->steps;
+    const struct run_step *next = step_item(run, last->index, last->item + 1);
+    if (next)
+        return next;
+    return last->index + 1 < run->job->step_count ? &run->steps[last->index + 1] : NULL;
+}
+
+struct slice item_value(const struct run_step *fan, int32_t item)
+{
+    return fan->list && item > 0 ? json_element(slice_of(fan->list, strlen(fan->list)), (size_t)item - 1)
+                                 : slice_of(NULL, 0);
+}
+
 const struct attempt_row *run_find_attempt(const struct run *run, const char *step, int32_t item, int32_t n)
 {
-    const struct run_step *found = run_find_step(run, step);
-    if (!found || item != 0 || n < 1 || (size_t)n > item_of(found)->attempt_count)
+    const struct run_step *found = run_find_item(run, step, item);
+    if (!found || n < 1 || (size_t)n > found->calls.attempt_count)
         return NULL;
-    return &item_of(found)->attempts[n - 1];
+    return &found->calls.attempts[n - 1];
 }
 
 const struct attempt_row *last_attempt(const struct run_step *step)
 {
-    const struct run_item *item = item_of(step);
-    return item->attempt_count ? &item->attempts[item->attempt_count - 1] : NULL;
+    const struct run_calls *calls = &step->calls;
+    return calls->attempt_count ? &calls->attempts[calls->attempt_count - 1] : NULL;
+}
+
+static bool call_is_open(const struct run_step *step)
+{
+    const struct attempt_row *last = last_attempt(step);
+    return last && attempt_open(last);
 }
 
 bool step_is_open(const struct run_step *step)
 {
-    const struct attempt_row *last = last_attempt(step);
-    return last && attempt_open(last);
+    for (size_t i = 0; i < step->item_count; i++)
+        if (call_is_open(&step->items[i]))
+            return true;
+    return call_is_open(step);
 }
 
 void run_attempt_row(const struct run *run, const struct attempt_row *event, struct attempt_row *ret)
@@ -237,23 +280,24 @@ void run_attempt_row(const struct run *run, const struct attempt_row *event, str
 
 void run_step_row(const struct run *run, const struct run_step *step, struct step_row *ret)
 {
-    size_t i = (size_t)(step - run->steps);
     *ret = (struct step_row){.run = run->row.id,
                              .step = step->spec->name,
-                             .seq = machine_of(run)->steps[i].row_seq,
+                             .item = step->item,
+                             .seq = memory_of(run, step)->row_seq,
                              .state = step->state,
                              .reason = step->reason,
                              .due = step->due,
                              .since = step->since,
                              .result = step->result,
-                             .error = step->error};
+                             .error = step->error,
+                             .items = step->list};
 }
 
 size_t run_calls_open(const struct run *run)
 {
     size_t open = 0;
-    for (size_t i = 0; i < run->job->step_count; i++)
-        open += step_is_open(&run->steps[i]);
+    for (const struct run_step *step = run_each(run, NULL); step; step = run_each(run, step))
+        open += call_is_open(step);
     return open;
 }
 
@@ -270,7 +314,7 @@ static bool settles(enum call_class class)
 }
 
 /* The attempt at `at` ended without a definite answer, and no later one under its key brought it. */
-static bool lingers(const struct run_item *item, size_t at)
+static bool lingers(const struct run_calls *item, size_t at)
 {
     const struct attempt_row *attempt = &item->attempts[at];
     if (attempt_open(attempt) || call_class_definite(attempt->class))
@@ -285,16 +329,14 @@ static bool lingers(const struct run_item *item, size_t at)
 instant run_linger_until(const struct run *run, const struct run_world *world)
 {
     instant until = INSTANT_NONE;
-    for (size_t i = 0; i < run->job->step_count; i++) {
-        const struct run_item *item = item_of(&run->steps[i]);
-        for (size_t k = 0; k < item->attempt_count; k++) {
+    for (const struct run_step *step = run_each(run, NULL); step; step = run_each(run, step))
+        for (size_t k = 0; k < step->calls.attempt_count; k++) {
             struct call_spec call;
-            if (!lingers(item, k))
+            if (!lingers(&step->calls, k))
                 continue;
-            span linger = call_of(run, run->steps[i].spec, world, &call) ? call.timeout : CALL_TIMEOUT_DEFAULT;
-            until = instant_max(until, instant_add(item->attempts[k].ended_at, linger));
+            span linger = call_of(run, step->spec, world, &call) ? call.timeout : CALL_TIMEOUT_DEFAULT;
+            until = instant_max(until, instant_add(step->calls.attempts[k].ended_at, linger));
         }
-    }
     return until;
 }
 

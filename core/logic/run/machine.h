@@ -20,7 +20,10 @@
  *    ignored, unknown, canceled).
  *  - Attempts number 1 of steps without predecessors that begin at the run's `started_at` stand in `run->row.start`
  * (kept up to date by run_apply) and need no row of their own until they are accepted or end.
- *  - The end of a run cancels the steps that have no end of their own; only the run row says so.
+ *  - The end of a run cancels the steps that have no end of their own; only the run row says so. The end of a fan does
+ *    the same to its items.
+ *  - A fan begins by a step row (running) with its list, which never changes; its later rows repeat it. Its items are
+ *    rows and attempts of their own, numbered from 1.
  *  - RUN_EVENT_DRIVER may end several attempts at one seq: every attempt with `seq == run->seq` afterwards is a row to
  *    store.
  * More in docs/internals/run.md: failures, waiting, joins, what handles a failure.
@@ -41,17 +44,23 @@
 #include "core/logic/text/template.h"
 #include "core/model/run.h"
 
-struct run_item {                 /* one item of a step: plain steps have exactly one, item 0 */
+struct run_calls {
     struct attempt_row *attempts; /* in order of n; texts owned by the run */
     size_t attempt_count;
 };
 
+/* A step, or one item of a fan (broadcast, shard, map). A fan makes no call of its own: it runs from the row that
+ * records its list until its items have ended; each item lives like a step that makes one call. */
 struct run_step {
     const struct step_spec *spec;
+    size_t index; /* in job->steps */
+    int32_t item; /* 0: the step itself; the items of a fan count from 1 */
     enum step_state state;
     char *reason, *error, *result;
     instant due, since;
-    struct run_item *items;
+    struct run_calls calls;
+    char *list; /* a fan that has begun: JSON array, one element an item (instances, or the values of a map) */
+    struct run_step *items; /* item k at k − 1 */
     size_t item_count;
 };
 
@@ -106,6 +115,7 @@ enum run_effect_kind {
                            an accepted one). No call in hand (accepted): apply that end at once. It is said again until
                            the attempt has ended */
     EFFECT_END,         /* end the run: state, reason, error_code, error_args */
+    EFFECT_AGAIN,       /* the last of its list: carry out what stands before it, and ask again at once */
     EFFECT_WAKE,        /* nothing now; ask again at `due` at the latest (one per list, the earliest) */
 };
 
@@ -140,7 +150,10 @@ enum status run_check(const struct run *run, struct error *err) MUST_USE;
 /* Same state (for replay tests). */
 bool run_equal(const struct run *a, const struct run *b, struct error *err);
 
-const struct run_step *run_find_step(const struct run *run, const char *name); /* NULL: none */
+const struct run_step *run_find_step(const struct run *run, const char *name);               /* NULL: none */
+const struct run_step *run_find_item(const struct run *run, const char *step, int32_t item); /* NULL: none */
+/* Whatever makes calls, one after the other: each step, then its items. Begin with NULL; NULL: no more. */
+const struct run_step *run_each(const struct run *run, const struct run_step *last);
 /* Attempts that are under way: started or accepted. */
 size_t run_calls_open(const struct run *run);
 /* Until when an executor may still be working for a call that ended unknown, timed out or canceled (its end + its
@@ -174,7 +187,7 @@ void run_start_intent(const struct run *run, struct str *ret);
 const struct attempt_row *run_find_attempt(const struct run *run, const char *step, int32_t item, int32_t n);
 /* The row to store after run_apply of an attempt event: the run's own (seq, stale, times) with the event's bodies. */
 void run_attempt_row(const struct run *run, const struct attempt_row *event, struct attempt_row *ret);
-/* The row to store after run_apply of a step event. Texts borrowed from the run. */
+/* The row to store after run_apply of a step event; `step` may be an item. Texts borrowed from the run. */
 void run_step_row(const struct run *run, const struct run_step *step, struct step_row *ret);
 
 #endif

@@ -20,8 +20,11 @@ enum overlap_verdict overlap_decide(enum overlap_policy policy, int max_parallel
     if (state->catching_up)
         return state->queued < state->misfire_max ? OVERLAP_QUEUE : OVERLAP_DROP;
     switch (policy) {
+    case OVERLAP_ALLOW: /* those that wait may only be late ones of a take-over: there is still a place for this one */
+        if (state->running + state->queued < room(policy, max_parallel))
+            return OVERLAP_QUEUE;
+        return state->queued < 1 ? OVERLAP_QUEUE : OVERLAP_DROP;
     case OVERLAP_WAIT:
-    case OVERLAP_ALLOW:
         return state->queued < 1 ? OVERLAP_QUEUE : OVERLAP_DROP;
     case OVERLAP_REPLACE:
         return OVERLAP_CANCEL_OTHERS;

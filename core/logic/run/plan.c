@@ -20,7 +20,7 @@ bool attempt_hard(const struct attempt_row *attempt)
     return attempt->state == ATTEMPT_ENDED && !attempt_soft(attempt) && !is_taken_over(attempt);
 }
 
-static int hard_count(const struct run_item *item)
+static int hard_count(const struct run_calls *item)
 {
     int count = 0;
     for (size_t i = 0; i < item->attempt_count; i++)
@@ -32,7 +32,7 @@ static int hard_count(const struct run_item *item)
  * call that never left says nothing of the work that an earlier call under the same key may have begun. */
 static const struct attempt_row *unsettled(const struct run_step *step)
 {
-    const struct run_item *item = item_of(step);
+    const struct run_calls *item = &step->calls;
     for (size_t i = item->attempt_count; i-- > 0;) {
         const struct attempt_row *attempt = &item->attempts[i];
         if (attempt->key_try != item->attempts[item->attempt_count - 1].key_try)
@@ -112,8 +112,7 @@ static bool wait_is_over(struct view *v, const char *reason)
     return true;
 }
 
-/* Nobody tells the run when an instance appears: it looks again, ever less often. */
-static void wait_for_place(struct view *v, const char *reason)
+void plan_wait_for_place(struct view *v, const char *reason)
 {
     if (wait_is_over(v, reason))
         return;
@@ -124,7 +123,7 @@ static void wait_for_place(struct view *v, const char *reason)
 }
 
 /* How often this instance has been asked in vain, without a real end between. */
-static int times_asked(const struct run_item *item, const char *instance)
+static int times_asked(const struct run_calls *item, const char *instance)
 {
     int times = 0;
     for (size_t i = item->attempt_count; i-- > 0 && attempt_soft(&item->attempts[i]);)
@@ -135,7 +134,7 @@ static int times_asked(const struct run_item *item, const char *instance)
 /* All live instances were asked once: a pause, as long as the first of them said, or 1 s doubling to 60 s. */
 static void wait_after_round(struct view *v)
 {
-    const struct run_item *item = item_of(v->step);
+    const struct run_calls *item = &v->step->calls;
     const char *reason = v->last->class == CALL_BUSY ? REASON_BUSY : REASON_UNREACHABLE;
     instant due = INSTANT_MAX;
     bool said = false;
@@ -163,7 +162,7 @@ static void call_or_wait(struct view *v, const struct choice *c)
     else if (c->limit)
         plan_wait(v, REASON_LIMIT, INSTANT_NONE, instant_add(v->now, POLL_MIN));
     else
-        wait_for_place(v, c->reason && strcmp(c->reason, "all_tried") != 0 ? c->reason : "no_instance");
+        plan_wait_for_place(v, c->reason && strcmp(c->reason, "all_tried") != 0 ? c->reason : "no_instance");
 }
 
 /* ---- moves ------------------------------------------------------------------------------------------------------ */
@@ -182,7 +181,7 @@ static bool preset_transfers(const struct view *v)
 
 static bool transfer_stage(const struct view *v)
 {
-    int hard = hard_count(item_of(v->step));
+    int hard = hard_count(&v->step->calls);
     return preset_transfers(v) && hard > (v->spec->on_failure == FAILURE_TRANSFER ? 0 : v->spec->retry.max);
 }
 
@@ -190,7 +189,8 @@ static bool transfer_stage(const struct view *v)
 static void move_next_instance(struct view *v)
 {
     struct choice c = {.only = bound_to(v), .not_hard = transfer_stage(v) && !bound_to(v), .not_this_round = true};
-    if (!c.only && v->spec->routing == ROUTE_ROUND_ROBIN && !v->served)
+    bool in_turn = v->spec->routing == ROUTE_ROUND_ROBIN || v->spec->routing == ROUTE_SHARD;
+    if (!c.only && in_turn && !v->served)
         c.after = v->last->instance;
     if (!choose(v, &c))
         return;
@@ -205,7 +205,7 @@ static void move_next_instance(struct view *v)
 static bool elapsed(const struct view *v)
 {
     span limit = v->spec->retry.max_elapsed;
-    return limit > 0 && instant_sub(v->now, item_of(v->step)->attempts[0].started_at) > limit;
+    return limit > 0 && instant_sub(v->now, v->step->calls.attempts[0].started_at) > limit;
 }
 
 /* May the present end be answered by another call at the same place (or as `repeat` says)? */
@@ -217,17 +217,17 @@ static bool may_retry(const struct view *v, enum failure_move move)
         wanted = policy->on >> v->last->class & 1U;
     else if (move == MOVE_REPEAT && v->spec->on_failure == FAILURE_TRANSFER && v->call.repeat == REPEAT_ANYWHERE)
         wanted = false; /* moves on at once */
-    return wanted && hard_count(item_of(v->step)) <= policy->max && !elapsed(v);
+    return wanted && hard_count(&v->step->calls) <= policy->max && !elapsed(v);
 }
 
 static double random_share(const struct view *v)
 {
-    return (double)(hash_mix(v->world->random + v->index) >> 11) / (double)(1ULL << 53);
+    return (double)(hash_mix(v->world->random + v->index + (uint64_t)v->step->item) >> 11) / (double)(1ULL << 53);
 }
 
 static void retry(struct view *v)
 {
-    span delay = retry_delay(&v->spec->retry, hard_count(item_of(v->step)), v->last->retry_after, random_share(v));
+    span delay = retry_delay(&v->spec->retry, hard_count(&v->step->calls), v->last->retry_after, random_share(v));
     if (delay > 0 && !v->served) {
         plan_wait(v, REASON_RETRY, instant_add(v->last->ended_at, delay), INSTANT_NONE);
         return;
@@ -293,25 +293,38 @@ static void plan_after(struct view *v)
 
 static void plan_first(struct view *v)
 {
-    struct choice c = {0};
-    if (choose(v, &c))
-        call_or_wait(v, &c);
+    struct choice c = {.only = v->spec->routing == ROUTE_SHARD ? v->assigned : NULL};
+    if (!choose(v, &c))
+        return;
+    if (c.only && !c.found && !c.limit) { /* any instance can do this share of the work */
+        c = (struct choice){.after = c.only};
+        if (!choose(v, &c))
+            return;
+    }
+    call_or_wait(v, &c);
 }
 
-void plan_step(const struct run *run, size_t step, struct moment now, const struct run_world *world,
+struct view view_of(const struct run *run, const struct run_step *step, struct moment now,
+                    const struct run_world *world, struct plan *plan)
+{
+    return (struct view){.run = run,
+                         .step = step,
+                         .spec = step->spec,
+                         .memory = memory_of(run, step),
+                         .last = last_attempt(step),
+                         .world = world,
+                         .machine = machine_of(run),
+                         .index = step->index,
+                         .now = now.wall,
+                         .plan = plan};
+}
+
+void plan_step(const struct run *run, const struct run_step *step, struct moment now, const struct run_world *world,
                const struct plan_picks *picks, struct plan *ret)
 {
-    struct view v = {.run = run,
-                     .step = &run->steps[step],
-                     .spec = run->steps[step].spec,
-                     .memory = &machine_of(run)->steps[step],
-                     .last = last_attempt(&run->steps[step]),
-                     .world = world,
-                     .picks = picks,
-                     .machine = machine_of(run),
-                     .index = step,
-                     .now = now.wall,
-                     .plan = ret};
+    struct view v = view_of(run, step, now, world, ret);
+    v.picks = picks;
+    v.assigned = item_instance(run, step);
     bool row_is_newer = v.step->state == STEP_WAITING && (!v.last || v.memory->row_seq > v.last->seq);
     if (row_is_newer && !instant_is_none(v.step->due) && instant_cmp(v.now, v.step->due) < 0) {
         plan_wait(&v, v.step->reason, v.step->due, INSTANT_NONE);
@@ -320,7 +333,7 @@ void plan_step(const struct run *run, size_t step, struct moment now, const stru
     v.served = row_is_newer && v.memory->row_seq > 0;
     if (!call_of(run, v.spec, world, &v.call)) {
         v.call = call_spec_resolve(NULL, v.spec);
-        wait_for_place(&v, REASON_TASK_GONE);
+        plan_wait_for_place(&v, REASON_TASK_GONE);
         return;
     }
     if (v.last)

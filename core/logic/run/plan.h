@@ -13,6 +13,7 @@ struct view {
     const struct step_spec *spec;
     const struct step_memory *memory;
     const struct attempt_row *last; /* NULL: no call yet */
+    const char *assigned;           /* the instance that the list of a broadcast or shard gives this item; a note */
     const struct run_world *world;
     const struct plan_picks *picks;
     struct machine *machine;
@@ -41,6 +42,12 @@ static inline bool attempt_soft(const struct attempt_row *attempt)
     return attempt->class == CALL_NOT_SENT || attempt->class == CALL_BUSY;
 }
 bool attempt_hard(const struct attempt_row *attempt); /* an end that uses up a retry */
+
+/* What both plans begin with. */
+struct view view_of(const struct run *run, const struct run_step *step, struct moment now,
+                    const struct run_world *world, struct plan *plan);
+/* Nobody tells the run when an instance appears: it looks again, ever less often, until wait_timeout. */
+void plan_wait_for_place(struct view *v, const char *reason);
 
 static inline void plan_end(struct view *v, enum step_state state, const char *error)
 {

@@ -49,7 +49,7 @@ static enum status merge_params(const struct run *run, struct str *ret)
 }
 
 enum status render_scope_begin(struct render_scope *scope, const struct run *run, const enum step_state *states,
-                               size_t step, const struct run_world *world, struct template_context *ret)
+                               const struct run_step *step, const struct run_world *world, struct template_context *ret)
 {
     *scope = (struct render_scope){.run = run, .states = states};
     (void)snprintf(scope->run_id, sizeof scope->run_id, "%lld", (long long)run->row.id);
@@ -69,14 +69,28 @@ enum status render_scope_begin(struct render_scope *scope, const struct run *run
         .params = str_text(&scope->params),
         .step = find_for_template,
         .context = scope,
-        .step_name = run->job->steps[step].name,
+        .step_name = step->spec->name,
     };
-    return status;
+    str_init(&scope->names, 2 * LIMIT_REQUEST);
+    if (step->item == 0)
+        return status;
+    const struct run_step *fan = &run->steps[step->index];
+    ret->shard_index = step->item - 1;
+    ret->shard_total = (int)fan->item_count;
+    if (step->spec->kind != STEP_MAP)
+        return status;
+    struct slice value = item_value(fan, step->item);
+    str_add(&scope->names, "{\"item\":");
+    str_add_bytes(&scope->names, value.bytes, value.length);
+    str_add_char(&scope->names, '}');
+    ret->names = str_text(&scope->names);
+    return status ? status : str_status(&scope->names);
 }
 
 void render_scope_end(struct render_scope *scope)
 {
     str_release(&scope->params);
+    str_release(&scope->names);
 }
 
 bool call_of(const struct run *run, const struct step_spec *spec, const struct run_world *world, struct call_spec *ret)
@@ -315,7 +329,11 @@ static void wrap(const struct run *run, const struct step_spec *spec, const stru
     str_add_json(ret, spec->name);
     str_add(ret, ",\"params\":");
     str_add_bytes(ret, str_text(params), params->length);
-    str_add(ret, ",\"shard\":null,\"slice\":null}");
+    if (context->shard_total > 0)
+        str_addf(ret, ",\"shard\":{\"index\":%d,\"total\":%d}", context->shard_index, context->shard_total);
+    else
+        str_add(ret, ",\"shard\":null");
+    str_add(ret, ",\"slice\":null}");
 }
 
 static bool bodiless(const struct call_spec *call, const struct step_spec *spec)
@@ -360,16 +378,17 @@ enum status render_call(const struct run *run, const enum step_state *states, co
     *ret = (struct rendered_call){0};
     str_init(&ret->url, URL_MAX);
     str_init(&ret->body, LIMIT_REQUEST);
-    size_t i = step_index(run, attempt->step);
-    if (i == SIZE_MAX)
-        return error_set(err, STATUS_INVALID, "the job has no step \"%s\"", attempt->step ? attempt->step : "");
-    const struct step_spec *spec = &run->job->steps[i];
+    const struct run_step *step = run_find_item(run, attempt->step, attempt->item);
+    if (!step)
+        return error_set(err, STATUS_INVALID, "the job has no step \"%s\" with item %d",
+                         attempt->step ? attempt->step : "", (int)attempt->item);
+    const struct step_spec *spec = step->spec;
     if (!call_of(run, spec, world, &ret->call))
         return error_set(err, STATUS_INVALID, "step %s: no task %s/%s is known", spec->name, spec->application,
                          spec->task);
     struct render_scope scope;
     struct template_context context;
-    enum status status = render_scope_begin(&scope, run, states, i, world, &context);
+    enum status status = render_scope_begin(&scope, run, states, step, world, &context);
     if (status)
         (void)error_set(err, status, "step %s: params of the run: %s", spec->name, status_text(status));
     if (!status)

@@ -133,12 +133,28 @@ static enum status install_entry(struct run *run, const struct entry *entry, str
     size_t i = step_index(run, name);
     if (i == SIZE_MAX)
         return corrupt(run, err, "a row names a step that the job does not have", name);
-    if (item != 0)
+    struct run_step *step = step_item(run, i, item);
+    if (!step)
         return corrupt(run, err, "a row names an item that the step does not have", name);
     if (entry->attempt && (entry->attempt->n < 1 || entry->attempt->n > INT16_MAX * 16))
         return corrupt(run, err, "an attempt has no sound number", name);
-    enum status status = entry->step ? install_step(run, i, entry->step) : install_attempt(run, i, entry->attempt);
+    enum status status =
+        entry->step ? install_step(run, step, entry->step) : install_attempt(run, step, entry->attempt);
     return status ? error_set(err, status, "out of memory") : STATUS_OK;
+}
+
+/* The newest row of a fan may be its end, behind all that its items did: so the items come first. */
+static enum status install_lists(struct run *run, const struct step_row *steps, size_t count, struct error *err)
+{
+    for (size_t k = 0; k < count; k++) {
+        size_t i = steps[k].items && steps[k].item == 0 ? step_index(run, steps[k].step) : SIZE_MAX;
+        enum status status = i == SIZE_MAX ? STATUS_OK : install_list(run, &run->steps[i], steps[k].items);
+        if (status == STATUS_INVALID)
+            return corrupt(run, err, "the list of items is no JSON array", steps[k].step);
+        if (status)
+            return error_set(err, status, "out of memory");
+    }
+    return STATUS_OK;
 }
 
 /* Rows and intents in the order of the events that they record. */
@@ -176,6 +192,8 @@ enum status run_replay(const struct run_row *row, const struct job_spec *job, co
                          status == STATUS_NO_MEMORY ? "out of memory" : "its job's graph is not sound");
     struct intents intents;
     status = read_intents(run, attempts, attempt_count, &intents, err);
+    if (!status)
+        status = install_lists(run, steps, step_count, err);
     if (!status)
         status = install_all(run, steps, step_count, attempts, attempt_count, &intents, err);
     intents_release(&intents);

@@ -9,6 +9,7 @@ struct route_instance {
     const char *address; /* "host:port" */
     bool usable;         /* live, not cordoned, circuit closed */
     bool full;           /* at a limit: waiting for it makes sense */
+    bool aside;          /* not usable for a while only: a broadcast waits for it; others not usable are left out */
     int32_t in_flight;
     const char *why; /* reason when not usable or full; NULL */
 };

@@ -7,9 +7,10 @@
 #include "core/model/hint.h"
 #include "core/model/limits.h"
 
-/* In the order in which people should hear of them. The last three are known where an answer is judged only. */
-static const char *const roots[] = {"params", "steps", "scheduled", "fired",  "run",     "job", "trigger",
-                                    "step",   "shard", "secret",    "status", "headers", "body"};
+/* In the order in which people should hear of them. `item` is known in steps with a map only, the last three where an
+ * answer is judged. */
+static const char *const roots[] = {"params", "steps", "scheduled", "fired",  "run",    "job",     "trigger",
+                                    "step",   "shard", "item",      "secret", "status", "headers", "body"};
 #define ROOTS (sizeof roots / sizeof *roots)
 
 static bool slice_is(struct slice name, const char *text)
@@ -208,6 +209,8 @@ static struct value root_value(struct parser *p, struct slice name)
         return time_of(c->fired);
     if (slice_is(name, "shard"))
         return shard_of(p, c);
+    if (slice_is(name, "item"))
+        return value_missing(p, "this step has no items: `map` makes them");
     if (slice_is(name, "run")) {
         const struct pair pairs[] = {{"id", c->run_id, false}, {"origin", c->origin, false}};
         return object_of(p, pairs, 2);

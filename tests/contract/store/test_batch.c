@@ -245,7 +245,7 @@ static void test_end_steps_attempts(void **state)
     attempt.request_size = 2;
     attempt.response_size = 0;
     attempt.result = "[1]";
-    struct step_row steps[2] = {
+    struct step_row steps[4] = {
         {.run = run.id,
          .step = "s",
          .seq = 3,
@@ -255,13 +255,28 @@ static void test_end_steps_attempts(void **state)
          .since = w.now,
          .result = "{\"x\":1}",
          .error = "e"},
-        {.run = run.id, .step = "a", .seq = 2, .state = STEP_SKIPPED, .due = INSTANT_NONE, .since = w.now}};
+        {.run = run.id, .step = "a", .seq = 2, .state = STEP_SKIPPED, .due = INSTANT_NONE, .since = w.now},
+        {.run = run.id,
+         .step = "fan",
+         .seq = 4,
+         .state = STEP_RUNNING,
+         .due = INSTANT_NONE,
+         .since = w.now,
+         .items = "[\"h:1\",{\"ü\":2}]"},
+        {.run = run.id,
+         .step = "fan",
+         .item = 2,
+         .seq = 5,
+         .state = STEP_WAITING,
+         .reason = "busy",
+         .due = w.now,
+         .since = w.now}};
     for (int i = 0; i < 2; i++) /* inserted, then replaced */
         assert_int_equal(kit_batch(w.store, (struct store_batch){.boot = w.boot,
                                                                  .runs = &run,
                                                                  .run_count = 1,
                                                                  .steps = steps,
-                                                                 .step_count = 2,
+                                                                 .step_count = 4,
                                                                  .attempts = &attempt,
                                                                  .attempt_count = 1}),
                          STATUS_OK);
@@ -273,8 +288,11 @@ static void test_end_steps_attempts(void **state)
     assert_string_equal(got->reason, "step s");
     assert_string_equal(got->error_code, "X_1");
     assert_string_equal(got->error_args, "{\"a\":1}");
-    assert_int_equal(op.run_read.step_count, 2);
+    assert_int_equal(op.run_read.step_count, 4);
     assert_string_equal(op.run_read.steps[0].step, "a"); /* by seq */
+    assert_null(op.run_read.steps[0].items);
+    assert_string_equal(op.run_read.steps[2].items, "[\"h:1\",{\"ü\":2}]");
+    assert_int_equal(op.run_read.steps[3].item, 2);
     assert_true(instant_is_none(op.run_read.steps[0].due));
     assert_int_equal(op.run_read.steps[1].due.ms, w.now.ms);
     assert_string_equal(op.run_read.steps[1].result, "{\"x\":1}");

@@ -167,8 +167,15 @@ static void test_what_a_node_holds(void **state)
     fires[0].run.ended_at = now;
     assert_int_equal(kit_batch(store, (struct store_batch){.boot = a, .runs = &fires[0].run, .run_count = 1}),
                      STATUS_OK);
-    nodes(store, &op, "n1");
+    store_op_init(&op, STORE_NODES);
+    op.nodes = (struct store_nodes){.node = "n1", .run_limit = 5};
+    DO(store, &op);
     assert_int_equal(op.nodes.rows[0].runs_open, 1);
+    assert_int_equal(op.nodes.run_count, 1);
+    assert_int_equal(op.nodes.runs[0].run, fires[1].run.id);
+    assert_string_equal(op.nodes.runs[0].project, "default");
+    assert_string_equal(op.nodes.runs[0].job, "one");
+    assert_int_equal(op.nodes.runs[0].state, RUN_QUEUED);
     store_op_release(&op);
 }
 

@@ -67,11 +67,10 @@ static inline const struct task_spec *bench_task(void *context, const char *proj
 static inline int32_t bench_in_flight(const struct bench *b, const char *address)
 {
     int32_t count = 0;
-    for (size_t i = 0; i < b->job.step_count; i++) {
-        const struct run_item *item = &b->run->steps[i].items[0];
-        for (size_t k = 0; k < item->attempt_count; k++)
-            count += item->attempts[k].state != ATTEMPT_ENDED && !strcmp(item->attempts[k].instance, address);
-    }
+    for (const struct run_step *step = run_each(b->run, NULL); step; step = run_each(b->run, step))
+        for (size_t k = 0; k < step->calls.attempt_count; k++)
+            count +=
+                step->calls.attempts[k].state != ATTEMPT_ENDED && !strcmp(step->calls.attempts[k].instance, address);
     return count;
 }
 
@@ -195,6 +194,7 @@ static inline void step_row_release(struct step_row *row)
     disown(row->reason);
     disown(row->result);
     disown(row->error);
+    disown(row->items);
 }
 
 static inline void keep_step(struct kept_rows *rows, const struct step_row *row)
@@ -203,8 +203,9 @@ static inline void keep_step(struct kept_rows *rows, const struct step_row *row)
     copy.reason = own(row->reason);
     copy.result = own(row->result);
     copy.error = own(row->error);
+    copy.items = own(row->items);
     for (size_t i = 0; i < rows->step_count; i++)
-        if (!strcmp(rows->steps[i].step, row->step)) {
+        if (rows->steps[i].item == row->item && !strcmp(rows->steps[i].step, row->step)) {
             step_row_release(&rows->steps[i]);
             rows->steps[i] = copy;
             return;
@@ -231,7 +232,8 @@ static inline void keep_attempt(struct kept_rows *rows, const struct attempt_row
     copy.code = own(row->code);
     copy.result = own(row->result);
     for (size_t i = 0; i < rows->attempt_count; i++)
-        if (rows->attempts[i].n == row->n && !strcmp(rows->attempts[i].step, row->step)) {
+        if (rows->attempts[i].n == row->n && rows->attempts[i].item == row->item &&
+            !strcmp(rows->attempts[i].step, row->step)) {
             attempt_row_release(&rows->attempts[i]);
             rows->attempts[i] = copy;
             return;
@@ -246,15 +248,14 @@ static inline void keep_changes(struct bench *b, int32_t before, const char *sta
     keep_run(&b->rows, &run->row);
     if (run->seq == before)
         return;
-    for (size_t i = 0; i < run->job->step_count; i++) {
-        const struct run_item *item = &run->steps[i].items[0];
+    for (const struct run_step *step = run_each(run, NULL); step; step = run_each(run, step)) {
         struct step_row row;
-        run_step_row(run, &run->steps[i], &row);
+        run_step_row(run, step, &row);
         if (row.seq == run->seq)
             keep_step(&b->rows, &row);
-        for (size_t k = 0; k < item->attempt_count; k++)
-            if (item->attempts[k].seq == run->seq && run->row.start == start_before)
-                keep_attempt(&b->rows, &item->attempts[k]);
+        for (size_t k = 0; k < step->calls.attempt_count; k++)
+            if (step->calls.attempts[k].seq == run->seq && run->row.start == start_before)
+                keep_attempt(&b->rows, &step->calls.attempts[k]);
     }
 }
 
@@ -353,20 +354,27 @@ static inline void bench_start(struct bench *b)
     bench_must(b, (struct run_event){.kind = RUN_EVENT_START});
 }
 
-/* End of the last attempt of a step. */
-static inline struct run_event end_event(const struct run *run, const char *step, enum call_class class)
+/* End of the last attempt of a step's item (0: of the step itself). */
+static inline struct run_event item_end_event(const struct run *run, const char *step, int32_t item,
+                                              enum call_class class)
 {
-    const struct run_step *found = run_find_step(run, step);
+    const struct run_step *found = run_find_item(run, step, item);
     assert_non_null(found);
     return (struct run_event){
         .kind = RUN_EVENT_ATTEMPT,
         .attempt = {.step = step,
-                    .n = (int32_t)found->items[0].attempt_count,
+                    .item = item,
+                    .n = (int32_t)found->calls.attempt_count,
                     .state = class == CALL_ACCEPTED ? ATTEMPT_ACCEPTED : ATTEMPT_ENDED,
                     .class = class,
                     .retry_after = -1,
                     .ended_at = INSTANT_NONE},
     };
+}
+
+static inline struct run_event end_event(const struct run *run, const char *step, enum call_class class)
+{
+    return item_end_event(run, step, 0, class);
 }
 
 static inline size_t bench_effects(struct bench *b, struct run_effect *ret, size_t cap)
@@ -378,27 +386,35 @@ static inline size_t bench_effects(struct bench *b, struct run_effect *ret, size
 /* One line for each effect; times as milliseconds since T0. */
 static inline void effect_text(const struct run_effect *e, char *ret, size_t size)
 {
-    char due[32] = "";
+    char due[32] = "", item[16] = "";
+    int32_t number = e->kind == EFFECT_STEP ? e->step.item : e->attempt.item;
+    if (number)
+        (void)snprintf(item, sizeof item, "#%d", (int)number);
     switch (e->kind) {
     case EFFECT_ATTEMPT:
-        (void)snprintf(ret, size, "attempt %s n=%d try=%d %s", e->attempt.step, (int)e->attempt.n,
+        (void)snprintf(ret, size, "attempt %s%s n=%d try=%d %s", e->attempt.step, item, (int)e->attempt.n,
                        (int)e->attempt.key_try, e->attempt.instance);
         return;
     case EFFECT_STEP:
         if (!instant_is_none(e->step.due))
             (void)snprintf(due, sizeof due, " due=%lld", (long long)(e->step.due.ms - T0));
-        (void)snprintf(ret, size, "step %s %s%s%s%s%s%s", e->step.step, step_state_text(e->step.state),
-                       e->step.reason ? " " : "", e->step.reason ? e->step.reason : "", due, e->step.error ? " | " : "",
+        (void)snprintf(ret, size, "step %s%s %s%s%s%s%s%s%s%s%s%s", e->step.step, item, step_state_text(e->step.state),
+                       e->step.reason ? " " : "", e->step.reason ? e->step.reason : "", due, e->step.items ? " " : "",
+                       e->step.items ? e->step.items : "", e->step.result ? " = " : "",
+                       e->step.result ? e->step.result : "", e->step.error ? " | " : "",
                        e->step.error ? e->step.error : "");
         return;
     case EFFECT_CANCEL_CALL:
-        (void)snprintf(ret, size, "cancel %s n=%d %s", e->attempt.step, (int)e->attempt.n,
+        (void)snprintf(ret, size, "cancel %s%s n=%d %s", e->attempt.step, item, (int)e->attempt.n,
                        call_class_text(e->attempt.class));
         return;
     case EFFECT_END:
         (void)snprintf(ret, size, "end %s%s%s%s%s%s%s", run_state_text(e->state), e->reason ? " " : "",
                        e->reason ? e->reason : "", e->error_code ? " " : "", e->error_code ? e->error_code : "",
                        e->error_args ? " " : "", e->error_args ? e->error_args : "");
+        return;
+    case EFFECT_AGAIN:
+        (void)snprintf(ret, size, "again");
         return;
     case EFFECT_WAKE:
         (void)snprintf(ret, size, "wake %lld", (long long)(e->due.ms - T0));

@@ -108,8 +108,14 @@ static void test_faults(void **state)
     c->steps[1].kind = STEP_APPROVAL;
     expect_fault(__LINE__, &c->job, "spec.graph[1]", "not available yet", false);
     c = chain();
+    c->steps[1].kind = STEP_MAP;
+    expect_fault(__LINE__, &c->job, "spec.graph[1].map", "needs its list", false);
+    c->steps[1].map = "[1]";
     c->steps[1].routing = ROUTE_BROADCAST;
-    expect_fault(__LINE__, &c->job, "spec.graph[1].routing", "not available yet", false);
+    expect_fault(__LINE__, &c->job, "spec.graph[1].routing", "has one already", false);
+    c->steps[1].routing = ROUTE_RANDOM;
+    c->steps[1].map = "\"${steps.c.result}\"";
+    expect_fault(__LINE__, &c->job, "spec.graph[1].map", "does not come before it", false);
     c = chain();
     c->steps[1].routing = ROUTE_FIXED;
     expect_fault(__LINE__, &c->job, "spec.graph[1].instance", "needs an instance", false);

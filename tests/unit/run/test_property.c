@@ -49,6 +49,21 @@ static void add_edges(struct case_of *c, size_t i)
     step->cancel_rest = one_in(c, 3);
 }
 
+static void make_fan(struct case_of *c, struct step_spec *step)
+{
+    static const char *const lists[] = {"[]", "[1]", "[1,{\"a\":2},\"x\",null,[4],5,6]"};
+    bool map = one_in(c, 2);
+    if (step->kind != STEP_HTTP)
+        return;
+    step->kind = map ? STEP_MAP : STEP_HTTP;
+    step->map = map ? lists[below(c, sizeof lists / sizeof *lists)] : NULL;
+    step->routing = map ? step->routing : one_in(c, 2) ? ROUTE_BROADCAST : ROUTE_SHARD;
+    step->shards = one_in(c, 2) ? 1 + (int)below(c, 5) : 0;
+    step->concurrency = one_in(c, 2) ? 1 + (int)below(c, 3) : 0;
+    step->tolerate = one_in(c, 2) ? (int)below(c, 60) : 0;
+    step->tolerate_share = true;
+}
+
 static void make_step(struct case_of *c, size_t i)
 {
     struct step_spec *step = &c->steps[i];
@@ -73,6 +88,8 @@ static void make_step(struct case_of *c, size_t i)
                     : one_in(c, 6) ? ROUTE_HASH
                     : one_in(c, 6) ? ROUTE_RANDOM
                                    : ROUTE_ROUND_ROBIN;
+    if (one_in(c, 4))
+        make_fan(c, step);
     step->instance = step->routing == ROUTE_FIXED ? "h1" : "key";
     step->params = one_in(c, 5) ? "{\"x\":\"${params.y ?? 1}\"}" : NULL;
     add_edges(c, i);
@@ -110,6 +127,7 @@ static void trouble_the_world(struct case_of *c)
     for (size_t i = 0; i < c->b.instance_count; i++) {
         c->b.instances[i].usable = !one_in(c, 4);
         c->b.instances[i].full = one_in(c, 6);
+        c->b.instances[i].aside = !c->b.instances[i].usable && one_in(c, 2);
     }
     c->b.random = rng_next(&c->rng);
 }
@@ -135,14 +153,15 @@ static void settle(struct case_of *c)
         for (size_t i = 0; i < count; i++)
             if (strcmp(first[i], second[i]) != 0)
                 BENCH_FAIL(b, "asked twice: %.600s; %.600s", first[i], second[i]);
-        bool changes = false;
+        bool changes = false, again = count && effects[count - 1].kind == EFFECT_AGAIN;
         for (size_t i = 0; i < count; i++) {
             bench_carry_out(b, &effects[i]);
-            changes |= effects[i].kind != EFFECT_WAKE && effects[i].kind != EFFECT_CANCEL_CALL;
+            changes |= effects[i].kind != EFFECT_WAKE && effects[i].kind != EFFECT_CANCEL_CALL &&
+                       effects[i].kind != EFFECT_AGAIN;
         }
-        if (!changes && count == EFFECTS)
+        if (!changes && (again || count == EFFECTS))
             BENCH_FAIL(b, "a full list that changes nothing: whoever asks again asks for ever");
-        if (count < EFFECTS) {
+        if (count < EFFECTS && !again) {
             struct run_effect rest[EFFECTS];
             size_t more = bench_effects(b, rest, EFFECTS); /* one list is complete */
             for (size_t i = 0; i < more; i++)
@@ -157,14 +176,19 @@ static void settle(struct case_of *c)
     BENCH_FAIL(b, "does not settle");
 }
 
-static size_t open_steps(const struct case_of *c, size_t *ret)
+#define OPEN_MOST 200
+
+static bool call_open(const struct run_step *step)
+{
+    return step->calls.attempt_count && step->calls.attempts[step->calls.attempt_count - 1].state != ATTEMPT_ENDED;
+}
+
+static size_t open_calls(const struct case_of *c, const struct run_step **ret)
 {
     size_t count = 0;
-    for (size_t i = 0; i < c->b.job.step_count; i++) {
-        const struct run_item *item = &c->b.run->steps[i].items[0];
-        if (item->attempt_count && item->attempts[item->attempt_count - 1].state != ATTEMPT_ENDED)
-            ret[count++] = i;
-    }
+    for (const struct run_step *step = run_each(c->b.run, NULL); step; step = run_each(c->b.run, step))
+        if (call_open(step) && count < OPEN_MOST)
+            ret[count++] = step;
     return count;
 }
 
@@ -180,16 +204,17 @@ static enum call_class random_class(struct case_of *c)
 
 static void answer(struct case_of *c)
 {
-    size_t open[STEPS], count = open_steps(c, open);
+    const struct run_step *open[OPEN_MOST];
+    size_t count = open_calls(c, open);
     if (!count)
         return;
-    size_t i = open[below(c, count)];
-    struct run_event event = end_event(c->b.run, names[i], random_class(c));
+    const struct run_step *step = open[below(c, count)];
+    struct run_event event = item_end_event(c->b.run, step->spec->name, step->item, random_class(c));
     if (event.attempt.class == CALL_SUCCESS)
         event.attempt.result = one_in(c, 2) ? "{\"x\":2}" : NULL;
     event.attempt.retry_after = one_in(c, 4) ? (span)below(c, 8000) : -1;
     event.attempt.error = one_in(c, 2) ? "words" : NULL;
-    const struct run_item *item = &c->b.run->steps[i].items[0];
+    const struct run_calls *item = &step->calls;
     if (event.attempt.class == CALL_ACCEPTED && item->attempts[item->attempt_count - 1].state == ATTEMPT_ACCEPTED)
         return;
     bench_must(&c->b, event);
@@ -200,19 +225,22 @@ static void answer(struct case_of *c)
 static void answer_late(struct case_of *c)
 {
     size_t i = below(c, c->b.job.step_count);
+    const struct run_step *step = &c->b.run->steps[i];
     struct error err;
-    if (!c->b.run->steps[i].items[0].attempt_count)
+    if (step->item_count)
+        step = &step->items[below(c, step->item_count)];
+    if (!step->calls.attempt_count)
         return;
-    struct run_event event = end_event(c->b.run, names[i], CALL_FAILURE);
+    struct run_event event = item_end_event(c->b.run, names[i], step->item, CALL_FAILURE);
     event.attempt.n = 1 + (int32_t)below(c, (uint64_t)event.attempt.n);
-    const struct attempt_row *attempt = run_find_attempt(c->b.run, names[i], 0, event.attempt.n);
+    const struct attempt_row *attempt = run_find_attempt(c->b.run, names[i], step->item, event.attempt.n);
     if (attempt->state != ATTEMPT_ENDED)
         return;
-    bool settles = (size_t)attempt->n == c->b.run->steps[i].items[0].attempt_count &&
-                   !call_class_definite(attempt->class) && !step_state_terminal(c->b.run->steps[i].state);
-    enum step_state before = c->b.run->steps[i].state;
+    bool settles = (size_t)attempt->n == step->calls.attempt_count && !call_class_definite(attempt->class) &&
+                   !step_state_terminal(step->state);
+    enum step_state before = step->state;
     (void)bench_apply(&c->b, event, &err);
-    assert_int_equal(c->b.run->steps[i].state, settles ? STEP_RUNNING : before);
+    assert_int_equal(step->state, settles ? STEP_RUNNING : before);
 }
 
 static void something_happens(struct case_of *c)
@@ -238,8 +266,8 @@ static void something_happens(struct case_of *c)
 /* Two calls for one step, the first without a definite end, under different keys: an effect may be doubled. */
 static void check_not_doubled(struct case_of *c)
 {
-    for (size_t s = 0; s < c->b.job.step_count; s++) {
-        const struct run_item *item = &c->b.run->steps[s].items[0];
+    for (const struct run_step *step = run_each(c->b.run, NULL); step; step = run_each(c->b.run, step)) {
+        const struct run_calls *item = &step->calls;
         for (size_t j = 1; j < item->attempt_count; j++) {
             const struct attempt_row *a = &item->attempts[j - 1], *b = &item->attempts[j];
             if (a->key_try == b->key_try || a->stale)
@@ -254,7 +282,7 @@ static void check_not_doubled(struct case_of *c)
                 }
             }
             if (open && !answered)
-                BENCH_FAIL(&c->b, "step %s: attempt %zu may double an effect", names[s], j + 1);
+                BENCH_FAIL(&c->b, "step %s: attempt %zu may double an effect", step->spec->name, j + 1);
         }
     }
 }

@@ -129,6 +129,8 @@ static void test_overlap(void **state)
         {__LINE__, OVERLAP_ALLOW, 3, {2, 0, false, 100}, OVERLAP_RUN},
         {__LINE__, OVERLAP_ALLOW, 3, {3, 0, false, 100}, OVERLAP_QUEUE},
         {__LINE__, OVERLAP_ALLOW, 3, {3, 1, false, 100}, OVERLAP_DROP},
+        {__LINE__, OVERLAP_ALLOW, 3, {0, 2, false, 100}, OVERLAP_QUEUE},
+        {__LINE__, OVERLAP_ALLOW, 3, {1, 2, false, 100}, OVERLAP_DROP},
         {__LINE__, OVERLAP_ALLOW, 0, {15, 0, false, 100}, OVERLAP_RUN},
         {__LINE__, OVERLAP_REPLACE, 16, {0, 0, false, 100}, OVERLAP_RUN},
         {__LINE__, OVERLAP_REPLACE, 16, {1, 0, false, 100}, OVERLAP_CANCEL_OTHERS},

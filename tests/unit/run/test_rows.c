@@ -14,6 +14,7 @@
  *     .
  *     run failed   state a waiting busy  questions;  linger 3600000 (ms since the start, or "none")
  *     refused end a success              an event that the machine must refuse
+ * "a#2" is item 2 of step a.
  *
  * A wake is compared only where the case names one. */
 #include <ctype.h>
@@ -164,6 +165,19 @@ static void step_option(struct script *s, size_t i, const char *key, char *value
     else if (!strcmp(key, "fixed")) {
         step->routing = ROUTE_FIXED;
         step->instance = value;
+    } else if (!strcmp(key, "routing")) {
+        if (!routing_parse(value, &step->routing))
+            BENCH_FAIL(&s->b, "no routing %s", value);
+    } else if (!strcmp(key, "map")) {
+        step->kind = STEP_MAP;
+        step->map = value;
+    } else if (!strcmp(key, "shards"))
+        step->shards = atoi(value);
+    else if (!strcmp(key, "concurrency"))
+        step->concurrency = atoi(value);
+    else if (!strcmp(key, "tolerate")) {
+        step->tolerate = atoi(value);
+        step->tolerate_share = strchr(value, '%');
     } else if (!strcmp(key, "params"))
         step->params = value;
     else if (!strcmp(key, "task")) {
@@ -218,9 +232,11 @@ static void set_instances(struct script *s, char *rest)
     for (char *name = word(&rest); *name; name = word(&rest)) {
         char *mark = strchr(name, '-');
         bool down = mark && !strcmp(mark, "-down"), full = mark && !strcmp(mark, "-full");
+        bool aside = mark && !strcmp(mark, "-aside");
         if (mark)
             *mark = '\0';
-        bench_instance(&s->b, name, !down, full);
+        bench_instance(&s->b, name, !down && !aside, full);
+        s->b.instances[s->b.instance_count - 1].aside = aside;
     }
 }
 
@@ -254,6 +270,16 @@ static void attempt_option(struct script *s, struct attempt_row *row, const char
         BENCH_FAIL(&s->b, "no option %s", key);
 }
 
+/* "a#2" is item 2 of step a; the number is cut off. */
+static int32_t item_number(char *step)
+{
+    char *mark = strchr(step, '#');
+    if (!mark)
+        return 0;
+    *mark = '\0';
+    return atoi(mark + 1);
+}
+
 /* false: the line is no event. */
 static bool read_event(struct script *s, const char *kind, char *rest, struct run_event *ret)
 {
@@ -267,14 +293,18 @@ static bool read_event(struct script *s, const char *kind, char *rest, struct ru
         *ret = (struct run_event){.kind = RUN_EVENT_DRIVER, .boot = atoi(rest), .node = "s2"};
     } else if (!strcmp(kind, "end") || !strcmp(kind, "accept")) {
         char *step = word(&rest);
+        int32_t item = item_number(step);
         enum call_class class = CALL_ACCEPTED;
         if (!strcmp(kind, "end") && !call_class_parse(word(&rest), &class))
             BENCH_FAIL(&s->b, "no such class");
-        *ret = end_event(s->b.run, step, class);
+        *ret = item_end_event(s->b.run, step, item, class);
         for (char *key = option(&rest, &value); *key; key = option(&rest, &value))
             attempt_option(s, &ret->attempt, key, value);
     } else if (!strcmp(kind, "begin")) { /* not asked for by an effect */
-        *ret = (struct run_event){.kind = RUN_EVENT_ATTEMPT, .attempt = {.step = word(&rest), .n = 1, .key_try = 1}};
+        char *step = word(&rest);
+        int32_t item = item_number(step);
+        *ret = (struct run_event){.kind = RUN_EVENT_ATTEMPT,
+                                  .attempt = {.step = step, .item = item, .n = 1, .key_try = 1}};
         ret->attempt.instance = "h1";
         for (char *key = option(&rest, &value); *key; key = option(&rest, &value)) {
             ret->attempt.n = !strcmp(key, "n") ? atoi(value) : ret->attempt.n;
@@ -282,7 +312,8 @@ static bool read_event(struct script *s, const char *kind, char *rest, struct ru
         }
     } else if (!strcmp(kind, "step_is")) { /* by force */
         char *step = word(&rest);
-        *ret = (struct run_event){.kind = RUN_EVENT_STEP, .step = {.step = step}};
+        int32_t item = item_number(step);
+        *ret = (struct run_event){.kind = RUN_EVENT_STEP, .step = {.step = step, .item = item}};
         if (!step_state_parse(word(&rest), &ret->step.state))
             BENCH_FAIL(&s->b, "no such state");
         ret->step.result = *rest ? rest : NULL;
@@ -332,7 +363,8 @@ static void expect_effects(struct script *s, bool carry_out)
 static void expect_state(struct script *s, char *rest)
 {
     char *name = word(&rest), *state = word(&rest);
-    const struct run_step *step = run_find_step(s->b.run, name);
+    int32_t item = item_number(name);
+    const struct run_step *step = run_find_item(s->b.run, name, item);
     if (!step || strcmp(step_state_text(step->state), state) != 0)
         BENCH_FAIL(&s->b, "step %s is %s", name, step ? step_state_text(step->state) : "none");
     if (*rest && (!step->reason || strcmp(step->reason, rest) != 0))

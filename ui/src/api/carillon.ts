@@ -3,14 +3,18 @@ import { call, callText, parseAnswer, segment, type CallOptions } from './client
 import type {
   Batch,
   Explain,
+  HeldJob,
   JobDocument,
   JobStatus,
   LedgerItem,
+  NewToken,
   Page,
   Project,
   RunDetail,
   Run,
   RunFilter,
+  Scheduler,
+  Token,
   WhoAmI,
 } from './types';
 
@@ -94,6 +98,41 @@ export function listLedger(
 
 export function explainJob(projectName: string, name: string, signal?: AbortSignal): Promise<Explain> {
   return call('GET', `${job(projectName, name)}/explain`, { signal });
+}
+
+export function listSchedulers(signal?: AbortSignal): Promise<Page<Scheduler>> {
+  return call('GET', '/schedulers', { query: { limit: 1000 }, signal });
+}
+
+export function listSchedulerJobs(
+  node: string,
+  filter: { skip?: number; limit?: number },
+  signal?: AbortSignal,
+): Promise<Page<HeldJob>> {
+  return call('GET', `/schedulers/${segment(node)}/jobs`, { query: filter, signal });
+}
+
+export type SchedulerVerb = 'drain' | 'online' | 'forget';
+
+export function schedulersVerb(verb: SchedulerVerb, names: string[]): Promise<Batch> {
+  return call('POST', `/schedulers:${verb}`, { body: JSON.stringify({ names }) });
+}
+
+/** To a node, or (null) back to whoever has room. */
+export function moveJobs(name: string, names: string[], node: string | null): Promise<Batch> {
+  return call('POST', `${project(name)}/jobs:move`, { body: JSON.stringify({ names, node }) });
+}
+
+export function listTokens(filter: { skip?: number; limit?: number }, signal?: AbortSignal): Promise<Page<Token>> {
+  return call('GET', '/tokens', { query: filter, signal });
+}
+
+export function createToken(wish: { name: string; role: string; project?: string; expires_in?: string }): Promise<NewToken> {
+  return call('POST', '/tokens', { body: JSON.stringify(wish) });
+}
+
+export function revokeTokens(ids: string[]): Promise<Batch> {
+  return call('POST', '/tokens:revoke', { body: JSON.stringify({ ids }) });
 }
 
 export function cronNext(

@@ -79,7 +79,7 @@ export function remedyKey(error: unknown): string {
     case 404:
       return 'notfound';
     case 409:
-      return 'conflict';
+      return error.code === 'SCHEDULING_CONFLICT_001' ? 'conflict' : 'state';
     case 412:
       return 'changed';
     case 413:

@@ -92,6 +92,54 @@ export function useExplain(project: string, job: string) {
   });
 }
 
+export function useSchedulers() {
+  return useQuery({ queryKey: ['schedulers'], queryFn: ({ signal }) => api.listSchedulers(signal), refetchInterval: POLL_LIST });
+}
+
+export function useSchedulerJobs(node: string, filter: { skip: number; limit: number }) {
+  return useQuery({
+    queryKey: ['schedulerjobs', node, filter],
+    queryFn: ({ signal }) => api.listSchedulerJobs(node, filter, signal),
+    refetchInterval: POLL_LIST * 2,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function useSchedulersVerb() {
+  const refresh = useRefresh();
+  return useMutation({
+    mutationFn: (request: { verb: api.SchedulerVerb; node: string }) => api.schedulersVerb(request.verb, [request.node]),
+    onSettled: refresh,
+  });
+}
+
+export function useMoveJobs(project: string) {
+  const refresh = useRefresh();
+  return useMutation({
+    mutationFn: (request: { names: string[]; node: string | null }) => api.moveJobs(project, request.names, request.node),
+    onSettled: refresh,
+  });
+}
+
+export function useTokens(filter: { skip: number; limit: number }) {
+  return useQuery({
+    queryKey: ['tokens', filter],
+    queryFn: ({ signal }) => api.listTokens(filter, signal),
+    refetchInterval: POLL_SLOW,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function useCreateToken() {
+  const refresh = useRefresh();
+  return useMutation({ mutationFn: api.createToken, onSuccess: refresh });
+}
+
+export function useRevokeTokens() {
+  const refresh = useRefresh();
+  return useMutation({ mutationFn: api.revokeTokens, onSettled: refresh });
+}
+
 export function useCronNext(cron: string, timezone: string, count: number) {
   return useQuery({
     queryKey: ['cron', cron, timezone, count],

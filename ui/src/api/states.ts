@@ -32,6 +32,15 @@ const TONES: Record<string, Tone> = {
   blocked: 'warn',
   complete: 'void',
   error: 'bad',
+  // schedulers
+  working: 'good',
+  draining: 'warn',
+  offline: 'void',
+  down: 'bad',
+  // tokens
+  valid: 'good',
+  expired: 'void',
+  revoked: 'void',
   // ledger
   run: 'good',
   skip: 'void',

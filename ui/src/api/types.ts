@@ -190,6 +190,56 @@ export interface Explain {
   waiting?: { run?: string | null; step?: string | null; reason?: string | null; since?: Instant | null; due?: Instant | null }[];
 }
 
+/** A node that fires jobs. What a standalone or an older server does not know is left out. */
+export interface Scheduler {
+  node: string;
+  boot?: string;
+  address?: string | null;
+  role?: string | null; // scheduler, standalone
+  state: string; // working, draining, offline, down
+  state_since?: Instant | null;
+  started_at?: Instant | null;
+  seen_at?: Instant | null;
+  version?: string | null;
+  pool?: string | null;
+  weight?: number | null;
+  capacity?: number | null; // jobs; null or 0: no limit
+  alarm_at?: number | null; // percent of the capacity
+  alarm?: boolean;
+  slots?: number;
+  jobs?: number;
+  runs?: number; // in flight
+  waits_for?: { slots?: number; runs?: string[] } | null; // while it drains
+}
+
+/** A job as the list of what a scheduler holds tells it. */
+export interface HeldJob {
+  project: string;
+  name: string;
+  slot?: number | string | null;
+  state?: string;
+  paused?: boolean;
+  pinned?: boolean;
+  owner_since?: Instant | null;
+  next_at?: Instant | null;
+  running?: number;
+}
+
+export interface Token {
+  id: string;
+  name: string;
+  role: string;
+  project?: string | null;
+  created_at?: Instant | null;
+  expires_at?: Instant | null;
+  last_used_at?: Instant | null;
+  revoked_at?: Instant | null;
+}
+
+export interface NewToken extends Token {
+  token: string; // told once
+}
+
 export interface WhoAmI {
   name: string;
   role: string;

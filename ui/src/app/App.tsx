@@ -9,11 +9,14 @@ import { EditJobPage, NewJobPage } from '../features/jobs/JobEditor';
 import { LoginPage } from '../features/login/LoginPage';
 import { RunPage } from '../features/runs/RunPage';
 import { RunsPage } from '../features/runs/RunsPage';
+import { SchedulerPage } from '../features/schedulers/SchedulerPage';
+import { SchedulersPage } from '../features/schedulers/SchedulersPage';
 import { NotFound } from '../features/shell/NotFound';
 import { Shell } from '../features/shell/Shell';
+import { TokensPage } from '../features/tokens/TokensPage';
 import { Boundary } from './Boundary';
 import { aroundNavigation } from './leaving';
-import { lastProject, paths } from './paths';
+import { lastProject, named, paths } from './paths';
 import { session } from './session';
 
 const client = new QueryClient({
@@ -44,10 +47,20 @@ function Pages() {
       </Route>
       <Route path="/projects/:project/*?">
         {({ project }) => (
-          <Shell project={decodeURIComponent(project)}>
-            <ProjectPages project={decodeURIComponent(project)} />
+          <Shell project={named(project)}>
+            <ProjectPages project={named(project)} />
           </Shell>
         )}
+      </Route>
+      <Route path="/schedulers/:node?">
+        {({ node }) => (
+          <Shell project={lastProject()}>{node === undefined ? <SchedulersPage /> : <SchedulerPage key={node} node={named(node)} />}</Shell>
+        )}
+      </Route>
+      <Route path="/tokens">
+        <Shell project={lastProject()}>
+          <TokensPage />
+        </Shell>
       </Route>
       <Route>
         <Shell project={lastProject()}>
@@ -71,16 +84,16 @@ function ProjectPages({ project }: { project: string }) {
         <NewJobPage project={project} />
       </Route>
       <Route path="/projects/:project/jobs/:job/edit">
-        {({ job }) => <EditJobPage key={job} project={project} job={decodeURIComponent(job)} />}
+        {({ job }) => <EditJobPage key={job} project={project} job={named(job)} />}
       </Route>
       <Route path="/projects/:project/jobs/:job/:tab?">
-        {({ job, tab }) => <JobPage key={job} project={project} job={decodeURIComponent(job)} tab={tab ?? 'overview'} />}
+        {({ job, tab }) => <JobPage key={job} project={project} job={named(job)} tab={tab ?? 'overview'} />}
       </Route>
       <Route path="/projects/:project/runs">
         <RunsPage key={project} project={project} />
       </Route>
       <Route path="/projects/:project/runs/:id">
-        {({ id }) => <RunPage key={id} project={project} id={decodeURIComponent(id)} />}
+        {({ id }) => <RunPage key={id} project={project} id={named(id)} />}
       </Route>
       <Route>
         <NotFound />

@@ -7,8 +7,20 @@ export const paths = {
   job: (project: string, job: string, tab?: string) => `/projects/${e(project)}/jobs/${e(job)}${tab && tab !== 'overview' ? `/${tab}` : ''}`,
   editJob: (project: string, job: string) => `/projects/${e(project)}/jobs/${e(job)}/edit`,
   runs: (project: string, filter?: Record<string, string>) => `/projects/${e(project)}/runs${filter ? `?${new URLSearchParams(filter)}` : ''}`,
+  schedulers: () => '/schedulers',
+  scheduler: (node: string) => `/schedulers/${e(node)}`,
+  tokens: () => '/tokens',
   run: (project: string, id: string) => `/projects/${e(project)}/runs/${e(id)}`,
 };
+
+/** The name that a segment of an address stands for; one that is badly written stands for itself. */
+export function named(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
 
 const KEY = 'carillon.project';
 

@@ -1,8 +1,10 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { headOf } from '../app/visible';
 import { Button } from './basics';
+import { Visible } from './prose';
 
-/** Text as it is, to read and to copy. Focusable, so that it scrolls by keyboard. */
+/** Text as it is, to read (what acts is shown by its number) and to copy (exactly). Focusable, so that it scrolls by keyboard. */
 export function Code({ text, label, limit, note, tall = false }: { text: string; label: string; limit?: number; note?: string; tall?: boolean }) {
   const { t } = useTranslation();
   const [all, setAll] = useState(false);
@@ -11,7 +13,7 @@ export function Code({ text, label, limit, note, tall = false }: { text: string;
     <div className={tall ? 'code tall' : 'code'}>
       <CopyButton text={text} />
       <pre tabIndex={0} role="region" aria-label={label}>
-        {cut ? `${text.slice(0, limit)}…` : text}
+        <Visible text={cut ? `${headOf(text, limit)}…` : text} />
       </pre>
       {note && <p className="hint">{note}</p>}
       {cut && (

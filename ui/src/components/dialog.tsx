@@ -41,7 +41,7 @@ export function Dialog({ title, onClose, children, footer }: { title: ReactNode;
   );
 }
 
-export function Confirm({ title, text, action, onConfirm, onClose, busy }: { title: string; text: string; action: string; onConfirm: () => void; onClose: () => void; busy?: boolean }) {
+export function Confirm({ title, text, action, onConfirm, onClose, busy }: { title: string; text: ReactNode; action: string; onConfirm: () => void; onClose: () => void; busy?: boolean }) {
   const { t } = useTranslation();
   return (
     <Dialog

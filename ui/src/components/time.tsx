@@ -56,8 +56,8 @@ export function Time({ value, zone }: { value: string | null | undefined; zone?:
   );
 }
 
-/** "in 5 min"; the instant itself on hover and for those who read the markup. */
-export function Ago({ value }: { value: string | null | undefined }) {
+/** "in 5 min"; `ahead`: what is yet to come is never in the past, at most it is now. The instant itself on hover and for those who read the markup. */
+export function Ago({ value, ahead = false }: { value: string | null | undefined; ahead?: boolean }) {
   const { i18n } = useTranslation();
   const tag = useFormatTag();
   const zone = useZone();
@@ -67,7 +67,7 @@ export function Ago({ value }: { value: string | null | undefined }) {
   const absolute = showInstant(ms, tag, zone, tick);
   return (
     <time dateTime={value ?? undefined} title={`${absolute} (${zone})\n${utcTitle(ms)}`} className="time">
-      {showRelative(ms, tick, i18n.language) ?? absolute}
+      {showRelative(ahead ? Math.max(ms, tick) : ms, tick, i18n.language) ?? absolute}
     </time>
   );
 }

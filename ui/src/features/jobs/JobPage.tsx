@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useSearchParams } from 'wouter';
-import { useJob, useJobStatus, useRun, useRuns } from '../../api/queries';
+import { useJob, useJobStatus, useRun, useRuns, useSchedulers } from '../../api/queries';
 import { isOpen } from '../../api/states';
 import type { JobDocument, JobStatus } from '../../api/types';
 import { stringify } from '../../app/lossless';
@@ -11,6 +11,7 @@ import { Answer } from '../../components/answer';
 import { Button, Card, PageHead } from '../../components/basics';
 import { Icon } from '../../components/icons';
 import { useNotices } from '../../components/notices';
+import { Prose } from '../../components/prose';
 import { State } from '../../components/state';
 import { Ago } from '../../components/time';
 import { JobGraph } from '../graph/JobGraph';
@@ -18,7 +19,9 @@ import { stepsOfGraph } from '../graph/model';
 import { LedgerTab } from '../ledger/LedgerTab';
 import { PealStrip } from '../runs/PealStrip';
 import { RunsList } from '../runs/RunsList';
+import { isAlone } from '../schedulers/useSchedulerActions';
 import { DefinitionTab } from './DefinitionTab';
+import { MoveDialog } from './MoveDialog';
 import { Policies } from './Policies';
 import { RunDialog } from './RunDialog';
 import { Triggers } from './Triggers';
@@ -28,6 +31,7 @@ import { useWord } from '../../components/words';
 
 const TABS = ['overview', 'runs', 'ledger', 'definition'] as const;
 const RECENT = 30;
+const SHORT = 120; // characters of what stands in a line
 
 export function JobPage({ project, job, tab }: { project: string; job: string; tab: string }) {
   const { t } = useTranslation();
@@ -35,6 +39,9 @@ export function JobPage({ project, job, tab }: { project: string; job: string; t
   const status = useJobStatus(project, job);
   const actions = useJobActions(project);
   const [running, setRunning] = useState(false);
+  const [moving, setMoving] = useState(false);
+  const nodes = useSchedulers().data?.items ?? [];
+  const movable = nodes.length > 1 && !isAlone(nodes);
   const shown = TABS.includes(tab as (typeof TABS)[number]) ? tab : 'overview';
   usePage(`${job} – ${t(`tab.${shown}`)}`);
 
@@ -66,6 +73,11 @@ export function JobPage({ project, job, tab }: { project: string; job: string; t
                 {t(now.paused ? 'action.resume' : 'action.pause')}
               </Button>
             )}
+            {movable && (
+              <Button icon="arrow" onClick={() => setMoving(true)}>
+                {t('move.moveto')}
+              </Button>
+            )}
             <Link href={paths.editJob(project, job)} className="button">
               <Icon name="edit" />
               <span>{t('action.edit')}</span>
@@ -73,7 +85,11 @@ export function JobPage({ project, job, tab }: { project: string; job: string; t
           </>
         }
       >
-        {query.data?.document.metadata.description && <p className="lead">{query.data.document.metadata.description}</p>}
+        {query.data?.document.metadata.description && (
+          <p className="lead">
+            <Prose text={query.data.document.metadata.description} />
+          </p>
+        )}
         {now && <HeadLine status={now} owner={query.data?.document.metadata.owner} version={version ?? known} />}
       </PageHead>
       <nav className="tabs" aria-label={t('tab.label')}>
@@ -96,6 +112,7 @@ export function JobPage({ project, job, tab }: { project: string; job: string; t
           }
         </Answer>
       )}
+      {moving && <MoveDialog project={project} job={job} owner={now?.owner_node} onClose={() => setMoving(false)} />}
       {running && (
         <RunDialog
           project={project}
@@ -117,12 +134,15 @@ function HeadLine({ status, owner, version }: { status: JobStatus; owner?: strin
       <span>
         {status.owner_node ? (
           <>
-            {t('job.heldby')} <strong className="mono">{status.owner_node}</strong>
+            {t('job.heldby')}{' '}
+            <Link href={paths.scheduler(status.owner_node)} className="mono">
+              {status.owner_node}
+            </Link>
             {status.owner_since && (
-              <>
+              <span className="muted">
                 {' '}
-                (<Ago value={status.owner_since} />)
-              </>
+                {t('why.since')} <Ago value={status.owner_since} />
+              </span>
             )}
           </>
         ) : (
@@ -131,10 +151,14 @@ function HeadLine({ status, owner, version }: { status: JobStatus; owner?: strin
       </span>
       {status.next_at && (
         <span>
-          {t('job.next')} <Ago value={status.next_at} />
+          {t('job.next')} <Ago value={status.next_at} ahead />
         </span>
       )}
-      {owner && <span>{t('job.ownedby', { owner })}</span>}
+      {owner && (
+        <span>
+          <Prose text={t('job.ownedby', { owner })} limit={SHORT} />
+        </span>
+      )}
       {version !== undefined && <span className="muted">{t('job.version', { version: String(version) })}</span>}
     </p>
   );

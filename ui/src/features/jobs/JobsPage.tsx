@@ -4,6 +4,7 @@ import { Link, useSearchParams } from 'wouter';
 import { useJobs } from '../../api/queries';
 import type { JobStatus } from '../../api/types';
 import { paths } from '../../app/paths';
+import { headOf } from '../../app/visible';
 import { usePage } from '../../app/usePage';
 import { Answer, Empty } from '../../components/answer';
 import { Button, PageHead } from '../../components/basics';
@@ -19,6 +20,7 @@ import { SHORTEST_YAML } from './samples';
 import { useJobActions } from './useJobActions';
 
 const LIMIT = 50;
+const NOTE = 200; // characters of a description; the line shows what fits
 const JOB_STATES = ['active', 'paused', 'suspended'];
 
 export function JobsPage({ project }: { project: string }) {
@@ -62,7 +64,7 @@ export function JobsPage({ project }: { project: string }) {
           <Link href={paths.job(project, job.name)} className="row-name">
             {job.name}
           </Link>
-          {job.description && <span className="row-note">{job.description}</span>}
+          {job.description && <span className="row-note">{headOf(job.description, NOTE)}</span>}
         </>
       ),
     },
@@ -77,7 +79,7 @@ export function JobsPage({ project }: { project: string }) {
       ),
     },
     { key: 'schedule', head: t('jobs.schedule'), className: 'col-schedule', cell: (job) => <Schedules job={job} /> },
-    { key: 'next', head: t('jobs.next'), cell: (job) => <Ago value={job.next_at} /> },
+    { key: 'next', head: t('jobs.next'), cell: (job) => <Ago value={job.next_at} ahead /> },
     {
       key: 'last',
       head: t('jobs.last'),
@@ -96,7 +98,7 @@ export function JobsPage({ project }: { project: string }) {
     {
       key: 'owner',
       head: t('jobs.owner'),
-      cell: (job) => (job.owner_node ? <span className="mono">{job.owner_node}</span> : <span className="muted">{t('jobs.noowner')}</span>),
+      cell: (job) => (job.owner_node ? <Link href={paths.scheduler(job.owner_node)} className="mono">{job.owner_node}</Link> : <span className="muted">{t('jobs.noowner')}</span>),
     },
     {
       key: 'actions',

@@ -3,6 +3,7 @@ import type { JobSpec, Metadata } from '../../api/types';
 import { prettyText } from '../../app/jsontext';
 import { stringify } from '../../app/lossless';
 import { Card, Facts } from '../../components/basics';
+import { Prose } from '../../components/prose';
 import { Code } from '../../components/code';
 import { useWord } from '../../components/words';
 
@@ -37,7 +38,7 @@ export function Policies({ spec, metadata }: { spec: JobSpec; metadata: Metadata
               <span className="labels">
                 {labels.map(([name, value]) => (
                   <code key={name}>
-                    {name}={value}
+                    <Prose text={`${name}=${value}`} limit={200} />
                   </code>
                 ))}
               </span>

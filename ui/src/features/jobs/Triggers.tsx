@@ -70,7 +70,7 @@ function Trigger({ trigger, spec, busy, onPause }: { trigger: TriggerStatus; spe
             <li key={instant}>
               <Time value={instant} />
               <span className="muted">
-                <Ago value={instant} />
+                <Ago value={instant} ahead />
               </span>
               {otherZone && (
                 <span className="muted next-zone" title={otherZone}>

@@ -1,12 +1,20 @@
 import { useTranslation } from 'react-i18next';
 import { Link } from 'wouter';
 import { useExplain } from '../../api/queries';
+import type { Explain } from '../../api/types';
 import { paths } from '../../app/paths';
 import { Answer } from '../../components/answer';
 import { Card, Facts } from '../../components/basics';
 import { State } from '../../components/state';
 import { Ago } from '../../components/time';
 import { useWord } from '../../components/words';
+
+/** What a job does that neither waits nor is held up. */
+function quietText(explain: Explain): string {
+  const triggers = explain.triggers ?? [];
+  if (triggers.length === 0) return 'why.byhand';
+  return triggers.some((trigger) => (trigger.next ?? []).length > 0) ? 'why.nothing' : 'why.nonext';
+}
 
 /** Why does it wait, why does it not fire, who is in charge: what `carillon explain` says. */
 export function Why({ project, job }: { project: string; job: string }) {
@@ -27,7 +35,9 @@ export function Why({ project, job }: { project: string; job: string }) {
                     t('why.owner'),
                     explain.owner?.node ? (
                       <>
-                        <strong className="mono">{explain.owner.node}</strong>
+                        <Link href={paths.scheduler(explain.owner.node)} className="mono">
+                          {explain.owner.node}
+                        </Link>
                         {explain.owner.since && (
                           <>
                             {' · '}
@@ -65,12 +75,12 @@ export function Why({ project, job }: { project: string; job: string }) {
                         <span>{item.reason ? word('reason', item.reason) : ''}</span>
                         {item.since && (
                           <span className="muted">
-                            <Ago value={item.since} />
+                            {t('why.since')} <Ago value={item.since} />
                           </span>
                         )}
                         {item.due && (
                           <span className="muted">
-                            → <Ago value={item.due} />
+                            {t('why.again')} <Ago value={item.due} ahead />
                           </span>
                         )}
                       </li>
@@ -78,7 +88,7 @@ export function Why({ project, job }: { project: string; job: string }) {
                   </ul>
                 </>
               )}
-              {waiting.length === 0 && held.length === 0 && explain.state === 'active' && <p className="muted">{t('why.nothing')}</p>}
+              {waiting.length === 0 && held.length === 0 && explain.state === 'active' && <p className="muted">{t(quietText(explain))}</p>}
             </>
           );
         }}

@@ -3,8 +3,8 @@ export const SHORTEST_YAML = `apiVersion: carillon/v1
 kind: Job
 metadata: {project: PROJECT, name: ping}
 spec:
-  triggers: [{every: 30s}]
-  graph: [{step: ping, url: "http://127.0.0.1:9001/ping"}]
+  triggers: [{every: 10s}]
+  graph: [{step: ping, url: "http://127.0.0.1:9000/greet"}]
 `;
 
 export function newJobText(project: string): string {
@@ -21,7 +21,7 @@ export function newJobText(project: string): string {
       {"name": "half-hourly", "cron": "0 0/30 * * * ?"}
     ],
     "graph": [
-      {"step": "ping", "url": "http://127.0.0.1:9001/ping"}
+      {"step": "ping", "url": "http://127.0.0.1:9000/greet"}
     ]
   }
 }

@@ -28,7 +28,7 @@ export function PealStrip({ runs, selected, onSelect }: { project: string; runs:
   return (
     <div className="peal">
       <p className="peal-label" id="peal-label">
-        {t('peal.label', { n: runs.length })}
+        {t('peal.label', { count: runs.length })}
       </p>
       <ol className="peal-strip" aria-labelledby="peal-label">
         {shown.map((run) => {

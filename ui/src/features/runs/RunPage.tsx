@@ -13,6 +13,7 @@ import { Button, Card, Facts, PageHead } from '../../components/basics';
 import { Code } from '../../components/code';
 import { Confirm } from '../../components/dialog';
 import { useNotices } from '../../components/notices';
+import { Prose } from '../../components/prose';
 import { State } from '../../components/state';
 import { Span, Time } from '../../components/time';
 import { JobGraph } from '../graph/JobGraph';
@@ -27,9 +28,12 @@ export function RunPage({ project, id }: { project: string; id: string }) {
   const query = useRun(project, id);
   usePage(t('run.title', { id }));
   return (
-    <Answer query={query} rows={8}>
-      {(run) => <RunView project={project} run={run} />}
-    </Answer>
+    <>
+      {!query.data && <PageHead kicker={<Link href={paths.runs(project)}>{`${project} / ${t('runs.title')}`}</Link>} title={t('run.title', { id })} />}
+      <Answer query={query} rows={8}>
+        {(run) => <RunView project={project} run={run} />}
+      </Answer>
+    </>
   );
 }
 
@@ -93,11 +97,16 @@ function Outcome({ run, onStep }: { run: RunDetail; onStep: (step: string) => vo
   return (
     <div className={run.state === 'failed' || run.state === 'lost' ? 'reason bad' : 'reason'}>
       <p>
-        {run.error?.code && <code>{run.error.code}</code>} {run.error?.message} {run.reason && word('reason', run.reason)}
+        {run.error?.code && (
+          <code>
+            <Prose text={run.error.code} limit={120} />
+          </code>
+        )}{' '}
+        {run.error?.message && <Prose text={run.error.message} />} {run.reason && word('reason', run.reason)}
         {rest.map(([name, value]) => (
           <span key={name} className="muted">
             {' '}
-            {name}: {typeof value === 'string' ? value : stringify(value)}
+            {name}: <Prose text={(typeof value === 'string' ? value : stringify(value)) ?? ''} />
           </span>
         ))}
       </p>
@@ -107,7 +116,12 @@ function Outcome({ run, onStep }: { run: RunDetail; onStep: (step: string) => vo
             {t('run.atstep', { step })}
           </button>
           {typeof callClass === 'string' && callClass !== '' && ` · ${word('class', callClass)}`}
-          {typeof message === 'string' && message !== '' && ` · ${message}`}
+          {typeof message === 'string' && message !== '' && (
+            <>
+              {' · '}
+              <Prose text={typeof callClass === 'string' && message.startsWith(`${callClass} (`) ? message.slice(callClass.length + 1) : message} />
+            </>
+          )}
         </p>
       )}
     </div>

@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import type { Run } from '../../api/types';
 import { isOpen } from '../../api/states';
 import { paths } from '../../app/paths';
+import { headOf } from '../../app/visible';
 import { State } from '../../components/state';
 import { Table, type Column } from '../../components/table';
 import { Span, Time } from '../../components/time';
@@ -45,7 +46,7 @@ function RunState({ run }: { run: Run }) {
   return (
     <span className="stack">
       <State state={run.state} quiet />
-      {why && <span className="muted small">{word('reason', why)}</span>}
+      {why && <span className="muted small why">{headOf(word('reason', why), 120)}</span>}
     </span>
   );
 }

@@ -6,6 +6,7 @@ import { prettyText, textOfValue } from '../../app/jsontext';
 import { stringify } from '../../app/lossless';
 import { Facts } from '../../components/basics';
 import { Code } from '../../components/code';
+import { Prose } from '../../components/prose';
 import { CallClass, State } from '../../components/state';
 import { Ago, Span, Time, useSpan } from '../../components/time';
 import type { GraphStep } from '../graph/model';
@@ -47,7 +48,11 @@ export function StepPanel({ step, run, recorded, chosen }: { step: GraphStep; ru
           </p>
         )}
         {/* Where the last call says it already, once is enough. */}
-        {run.error && !(last?.error && run.error.includes(last.error)) && <p className="reason bad">{run.error}</p>}
+        {run.error && !(last?.error && run.error.includes(last.error)) && (
+          <p className="reason bad">
+            <Prose text={run.error} />
+          </p>
+        )}
         {step.after.length > 0 && (
           <p className="muted small">{t('graph.after', { steps: step.after.map((edge) => edge.from).join(', ') })}</p>
         )}
@@ -85,7 +90,12 @@ function AttemptView({ attempt, alone, newest }: { attempt: Attempt; alone: bool
     <>
       {(attempt.error || attempt.code) && (
         <p className="reason bad">
-          {attempt.code && <code>{attempt.code}</code>} {attempt.error}
+          {attempt.code && (
+            <code>
+              <Prose text={attempt.code} limit={120} />
+            </code>
+          )}{' '}
+          {attempt.error && <Prose text={attempt.error} />}
         </p>
       )}
       <Facts

@@ -21,8 +21,9 @@ export function Shell({ project, children }: { project: string; children: ReactN
   useHeadingFocus(location);
 
   const nav = [
-    { to: paths.jobs(project), text: t('nav.jobs'), on: /\/(jobs(\/|$)|new-job)/.test(location) },
-    { to: paths.runs(project), text: t('nav.runs'), on: /\/runs(\/|$)/.test(location) },
+    { to: paths.jobs(project), text: t('nav.jobs'), on: /^\/projects\/[^/]+\/(jobs(\/|$)|new-job)/.test(location) },
+    { to: paths.runs(project), text: t('nav.runs'), on: /^\/projects\/[^/]+\/runs(\/|$)/.test(location) },
+    { to: paths.schedulers(), text: t('nav.schedulers'), on: /^\/schedulers(\/|$)/.test(location) },
   ];
   return (
     <div className="shell">
@@ -56,7 +57,6 @@ export function Shell({ project, children }: { project: string; children: ReactN
             {clock === 'utc' ? t('clock.utc') : t('clock.local', { zone: localZone() })}
           </button>
         )}
-        {' · '}
         <a href="/licenses.txt">{t('nav.licenses')}</a>
       </footer>
     </div>
@@ -99,6 +99,7 @@ function ProjectSelect({ project }: { project: string }) {
 
 function SettingsMenu() {
   const { t, i18n } = useTranslation();
+  const word = useWord();
   const { theme, clock } = useSettings();
   const who = useWhoAmI();
   const [open, setOpen] = useState(false);
@@ -158,9 +159,14 @@ function SettingsMenu() {
           </label>
           {who.data && (
             <p className="hint">
-              {t('settings.who', { name: who.data.name, role: who.data.role })}
+              {t('settings.who', { name: who.data.name, role: word('role', who.data.role) })}
               {who.data.version && <> · Carillon {who.data.version}</>}
             </p>
+          )}
+          {who.data?.role === 'admin' && (
+            <Link href={paths.tokens()} onClick={() => setOpen(false)}>
+              {t('tokens.title')}
+            </Link>
           )}
           <Button onClick={() => session.end()}>{t('settings.signout')}</Button>
         </div>
