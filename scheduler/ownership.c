@@ -103,6 +103,10 @@ void ownership_event(void *context, const struct coordination_event *event)
         break;
     case COORDINATION_REFUSED:
         s->refused = true;
+        s->connected = false;
+        free(s->refusal);
+        s->refusal = mem_copy_text(event->text ? event->text : "");
+        s->refusal_status = event->status;
         sink_logf(s->ports.sink, LOG_ERROR, "Coordination refused this node for good.", "reason=\"%s\"",
                   event->text ? event->text : "");
         break;
@@ -173,7 +177,7 @@ void ownership_wished(struct scheduler *s, enum node_wish wish)
               "node=%s", s->node);
 }
 
-static void tell_node(struct scheduler *s)
+void ownership_tell(struct scheduler *s)
 {
     struct coordination_node self = {.boot = s->boot,
                                      .weight = (int32_t)s->settings->scheduler.weight,
@@ -344,7 +348,7 @@ void ownership_step(struct scheduler *s)
     if (s->told_store_down == store_ok(s) || s->told_offline != is_offline(s))
         s->node_dirty = true;
     if (s->node_dirty)
-        tell_node(s);
+        ownership_tell(s);
     if (!store_ok(s))
         s->ownership_dirty = true;
     read_slots(s);

@@ -41,6 +41,7 @@ bool clock_may_act(const struct scheduler *s);
 /* ownership.c, slots.c, balance.c */
 void ownership_event(void *context, const struct coordination_event *event);
 void ownership_step(struct scheduler *s);
+void ownership_tell(struct scheduler *s); /* the coordination: what this node is; the first time it joins */
 void ownership_release(struct scheduler *s, int32_t slot); /* its claim; it stays ruled until the store says no */
 void ownership_release_all(struct scheduler *s);
 /* The coordination lists a claim of ours that we do not know: the reply of its creation was lost, or its release did

@@ -36,7 +36,14 @@ struct scheduler_options {
     unsigned break_fence : 1, break_skip : 1, break_double : 1;
 };
 
-enum scheduler_state { SCHEDULER_STARTING, SCHEDULER_WORKING, SCHEDULER_DRAINING, SCHEDULER_STOPPED, SCHEDULER_FENCED };
+enum scheduler_state {
+    SCHEDULER_STARTING,
+    SCHEDULER_WORKING,
+    SCHEDULER_DRAINING,
+    SCHEDULER_STOPPED,
+    SCHEDULER_FENCED,
+    SCHEDULER_REFUSED, /* by the coordination, for good, and nothing is left here: scheduler_refusal says why */
+};
 
 struct scheduler *scheduler_create(const struct scheduler_options *options, const struct scheduler_ports *ports);
 void scheduler_free(struct scheduler *scheduler); /* nothing may be under way in its ports: stop or close them first */
@@ -52,6 +59,8 @@ void scheduler_callback(struct scheduler *scheduler, const char *url);
 /* Graceful: hand slots over, finish runs, at most shutdown_grace. state becomes STOPPED. */
 void scheduler_drain(struct scheduler *scheduler, struct moment now);
 enum scheduler_state scheduler_state(const struct scheduler *scheduler);
+/* Why the coordination refused this node; `ret_status`: IN_USE, DENIED, INVALID. NULL: it did not. */
+const char *scheduler_refusal(const struct scheduler *scheduler, enum status *ret_status);
 
 /* Counters; written on the scheduler's thread, read by others with __atomic loads. */
 #define SCHEDULER_LATENESS_BUCKETS 16

@@ -359,6 +359,8 @@ struct scheduler {
     instant able_since; /* from here on nothing kept us from deciding what was due */
 
     /* coordination */
+    char *refusal; /* text */
+    enum status refusal_status;
     bool joined, connected, nodes_known, claims_known, refused, node_dirty, node_told, was_lost;
     mono settled_at;
     VEC(struct coordination_node) nodes;

@@ -88,11 +88,23 @@ static bool nodes_same(const struct zookeeper *zk)
     return same;
 }
 
+/* Names without a boot: not readable, or a process that has only just taken its name. */
+static void nodes_drop_unknown(struct zookeeper *zk)
+{
+    for (size_t i = zk->nodes.count; i-- > 0;) { /* order is kept: it is by name */
+        if (zk->nodes.items[i].boot == 0) {
+            memmove(&zk->nodes.items[i], &zk->nodes.items[i + 1], (zk->nodes.count - i - 1) * sizeof *zk->nodes.items);
+            zk->nodes.count--;
+        }
+    }
+}
+
 static void nodes_tell(struct zookeeper *zk)
 {
     bool complete = !zk->nodes_look.incomplete, own = false;
     for (size_t i = 0; i < zk->nodes.count; i++)
         own = own || strcmp(zk->nodes.items[i].node, zk->self.node) == 0;
+    nodes_drop_unknown(zk);
     look_end(&zk->nodes_look, complete);
     if (!complete)
         return;
@@ -121,12 +133,6 @@ static void on_node_read(void *context, const struct session_reply *reply)
         *node = read;
     if (!look_count(&zk->nodes_look, ok))
         return;
-    for (size_t i = zk->nodes.count; i-- > 0;) { /* order is kept: it is by name */
-        if (zk->nodes.items[i].boot == 0) {
-            memmove(&zk->nodes.items[i], &zk->nodes.items[i + 1], (zk->nodes.count - i - 1) * sizeof *zk->nodes.items);
-            zk->nodes.count--;
-        }
-    }
     nodes_tell(zk);
 }
 

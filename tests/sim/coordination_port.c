@@ -85,7 +85,7 @@ static void tell_nodes(struct life *life)
     notice->event.kind = COORDINATION_NODES;
     notice->nodes = mem_alloc((world->sessions.count + 1) * sizeof *notice->nodes);
     for (size_t i = 0; i < world->sessions.count; i++)
-        if (world->sessions.items[i].has_node)
+        if (world->sessions.items[i].has_node && world->sessions.items[i].self.boot != 0)
             notice->nodes[notice->event.node_count++] = world->sessions.items[i].self;
     notice->event.nodes = notice->nodes;
     uint64_t digest = nodes_digest(notice->nodes, notice->event.node_count);
