@@ -178,6 +178,18 @@ static enum exit_code create_token(const struct args *args, const char *role, st
     return code;
 }
 
+static enum exit_code list_tokens(const struct args *args, const char *role, struct process *process)
+{
+    (void)role;
+    return admin_tokens_list(process->store, args_get(args, "--project"));
+}
+
+static enum exit_code revoke_token(const struct args *args, const char *role, struct process *process)
+{
+    (void)role;
+    return admin_token_revoke(process->store, args->words[1]);
+}
+
 /* Which service shall coordinate this store is the operator's decision, not ours. */
 static enum exit_code adopt_coordination(const struct args *args, const char *role, struct process *process)
 {
@@ -209,12 +221,23 @@ static enum exit_code admin(const struct args *args)
     static const struct {
         const char *word;
         enum exit_code (*run)(const struct args *args, const char *role, struct process *process);
-    } commands[] = {{"create-token", create_token}, {"adopt-coordination", adopt_coordination}};
+        size_t words; /* behind it */
+    } commands[] = {{"create-token", create_token, 0},
+                    {"tokens", list_tokens, 0},
+                    {"revoke-token", revoke_token, 1},
+                    {"adopt-coordination", adopt_coordination, 0}};
     const char *role = args_get(args, "--role") ? args_get(args, "--role") : "viewer";
-    size_t command = strcmp(args->words[0], commands[0].word) ? 1 : 0;
-    if (strcmp(args->words[0], commands[command].word) != 0)
-        return complain(EXIT_BAD_INPUT, "`carillon admin` knows create-token and adopt-coordination, not \"%.40s\"",
-                        args->words[0]);
+    size_t command = 0, count = sizeof commands / sizeof *commands;
+    while (command < count && strcmp(args->words[0], commands[command].word) != 0)
+        command++;
+    if (command == count)
+        return complain(
+            EXIT_BAD_INPUT,
+            "`carillon admin` knows create-token, tokens, revoke-token and adopt-coordination, not \"%.40s\"",
+            args->words[0]);
+    if (args->word_count != 1 + commands[command].words)
+        return complain(EXIT_BAD_INPUT, "usage: carillon admin %s%s", args->words[0],
+                        commands[command].words ? " ID" : "");
     if (!role_known(role) || !project_allowed(args_get(args, "--project")))
         return EXIT_BAD_INPUT;
     struct process *process = calloc(1, sizeof *process);
@@ -238,13 +261,15 @@ static enum exit_code admin(const struct args *args)
 
 const struct verb verb_admin = {
     "admin",
-    "create-token|adopt-coordination",
-    "make an API token (printed once, kept only as a hash); or let another ZooKeeper serve this store",
+    "create-token|tokens|revoke-token|adopt-coordination …",
+    "make an API token (printed once, kept only as a hash), list them, take one back; or let another ZooKeeper serve this store",
     "  carillon admin create-token --data ./data --role operator\n"
     "  carillon admin create-token --set store.url=mysql://carillon@db:3306/carillon --role admin\n"
+    "  carillon admin tokens                     on the store itself: serves while no API answers\n"
+    "  carillon admin revoke-token 7\n"
     "  carillon admin adopt-coordination --set store.url=… --set coordination.url=zk://…   every scheduler is stopped",
     admin_flags,
     false,
     1,
-    1,
+    2,
     admin};

@@ -13,4 +13,8 @@ enum exit_code serve(const struct args *args, enum exit_code (*start)(struct pro
 enum exit_code admin_token_create(struct store *store, const char *role, const char *name, const char *project,
                                   char *ret_token);
 
+/* cli/admin_tokens.c: prints all tokens (of one project); takes the one with this id back. */
+enum exit_code admin_tokens_list(struct store *store, const char *project);
+enum exit_code admin_token_revoke(struct store *store, const char *word);
+
 #endif

@@ -140,7 +140,7 @@ static enum exit_code jobs(const struct args *args, struct client *client)
             table_add(&table, name);
             table_add(&table, text_of(item, "state"));
             add_number(&table, item, "slot");
-            table_add(&table, text_of(item, "since"));
+            table_add(&table, text_of(item, "owner_since"));
             add_number(&table, item, "running");
         }
         table_print(&table, "it holds no job");

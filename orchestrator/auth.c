@@ -48,6 +48,15 @@ void auth_free(struct auth *auth)
     free(auth);
 }
 
+void auth_forget(struct auth *auth, int64_t token)
+{
+    (void)pthread_mutex_lock(&auth->lock);
+    for (size_t i = 0; i < CACHE_SIZE; i++)
+        if (auth->known[i].who.id == token)
+            auth->known[i] = (struct known){0};
+    (void)pthread_mutex_unlock(&auth->lock);
+}
+
 /* ---- below: with the lock held ---- */
 
 static struct known *find_known(struct auth *auth, const char *hash, mono now)

@@ -5,6 +5,8 @@
 
 #include "orchestrator/call.h"
 
+/* A token was taken back: it stops working here at once. */
+void auth_forget(struct auth *auth, int64_t token);
 struct auth *auth_create(void);
 void auth_free(struct auth *auth);
 

@@ -100,6 +100,9 @@ static const struct entry {
 [TOKEN_REFUSED]      = {"AUTH_UNAUTHORIZED_002", 401, {
     "The token is unknown or has expired.",
     "令牌无效或已过期。"}},
+[TOKEN_UNKNOWN]      = {"AUTH_NOTFOUND_001", 404, {
+    "There is no token with the id {id}; GET /api/v1/tokens lists them.",
+    "没有 id 为 {id} 的令牌;GET /api/v1/tokens 列出所有令牌。"}},
 [ROLE_MISSING]       = {"AUTH_FORBIDDEN_001", 403, {
     "This needs the role \"{need}\"; the token has \"{role}\".",
     "此操作需要角色“{need}”,当前令牌的角色为“{role}”。"}},

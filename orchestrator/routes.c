@@ -29,7 +29,10 @@ static const struct route routes[] = {
 {"POST",   "/api/v1/schedulers/{node}/forget",   schedulers_forget,   ROLE_ADMIN,     OBJECT_CLUSTER},
 {"POST",   "/api/v1/apply",                      apply_documents,     ROLE_DEVELOPER, OBJECT_FILTER},
 {"GET",    "/api/v1/audit",                      audit_list,          ROLE_ADMIN,     OBJECT_CLUSTER},
+{"GET",    "/api/v1/tokens",                     tokens_list,         ROLE_ADMIN,     OBJECT_FILTER},
 {"POST",   "/api/v1/tokens",                     token_create,        ROLE_ADMIN,     OBJECT_FILTER},
+{"POST",   "/api/v1/tokens:revoke",              tokens_revoke,       ROLE_ADMIN,     OBJECT_FILTER},
+{"DELETE", "/api/v1/tokens/{id}",                token_delete,        ROLE_ADMIN,     OBJECT_FILTER},
 {"GET",    "/api/v1/config",                     config_get,          ROLE_ADMIN,     OBJECT_CLUSTER},
 
 {"GET",    "/api/v1/projects",                   projects_list,       ROLE_VIEWER,    OBJECT_FILTER},

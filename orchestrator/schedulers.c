@@ -208,7 +208,7 @@ void scheduler_jobs(struct call *call)
             out_text(&out, "name", row->name);
             out_text(&out, "state", job_state(row));
             out_int(&out, "slot", row->slot);
-            out_time(&out, "since", row->owner_since);
+            out_time(&out, "owner_since", row->owner_since);
             out_int(&out, "running", row->running);
             out_close(&out, '}');
         }

@@ -1,10 +1,8 @@
-/* The cluster and the process: audit, tokens, configuration, health, metrics, the API's own description. */
+/* The cluster and the process: audit, configuration, health, metrics, the API's own description. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "adapters/crypto/crypto.h"
-#include "core/base/duration.h"
 #include "orchestrator/openapi.h"
 #include "orchestrator/routes.h"
 
@@ -53,85 +51,6 @@ void audit_list(struct call *call)
         out_close(&out, ']');
         out_int(&out, "total", op.audit.total);
         out_close(&out, '}');
-    } else {
-        problem_of_store(&call->problem, &op);
-    }
-    store_op_release(&op);
-}
-
-/* ---- tokens ---- */
-
-struct token_wish {
-    const char *name, *project;
-    enum role role;
-    instant expires_at;
-};
-
-static bool read_token_wish(struct call *call, struct token_wish *ret)
-{
-    struct slice body;
-    struct problem *problem = &call->problem;
-    const char *role, *life;
-    span length;
-    struct error err;
-    if (!input_object(call, &body) || !input_text(call, problem, body, "name", &ret->name) ||
-        !input_text(call, problem, body, "role", &role) || !input_text(call, problem, body, "project", &ret->project) ||
-        !input_text(call, problem, body, "expires_in", &life) ||
-        !input_time(call, problem, body, "expires_at", &ret->expires_at))
-        return false;
-    if (!ret->name || !name_valid(ret->name))
-        return call_fail(call, PARAMETER_INVALID, "name", "name", "reason",
-                         "lower-case letters, digits, '.', '_' and '-', at most 128", NULL);
-    if (!role || !role_parse(role, &ret->role))
-        return call_fail(call, PARAMETER_INVALID, "name", "role", "reason", "viewer, operator, developer or admin",
-                         NULL);
-    if (ret->project && !name_valid(ret->project))
-        return call_fail(call, PARAMETER_INVALID, "name", "project", "reason", "is no name of a project", NULL);
-    if (life) {
-        if (duration_parse(life, &length, &err) != STATUS_OK)
-            return call_fail(call, PARAMETER_INVALID, "name", "expires_in", "reason", err.text, NULL);
-        ret->expires_at = instant_add(call->now.wall, length);
-    }
-    if (!instant_is_none(ret->expires_at) && instant_cmp(ret->expires_at, call->now.wall) <= 0)
-        return call_fail(call, PARAMETER_INVALID, "name", "expires_at", "reason", "lies in the past", NULL);
-    /* Nobody gives away more than they have. */
-    return !*call->who.project || call_may(call, ROLE_ADMIN, ret->project, problem);
-}
-
-void token_create(struct call *call)
-{
-    struct token_wish wish = {0};
-    struct store_op op;
-    char token[TOKEN_TEXT_SIZE], hash[HASH_HEX_SIZE];
-    if (!read_token_wish(call, &wish))
-        return;
-    crypto_token(token);
-    crypto_sha256_hex(token, strlen(token), hash);
-    store_op_init(&op, STORE_TOKEN_ADD);
-    op.token_add.author = call->who.name;
-    op.token_add.row = (struct token_row){.name = wish.name,
-                                          .role = role_text(wish.role),
-                                          .project = wish.project,
-                                          .hash = hash,
-                                          .created_at = call->now.wall,
-                                          .expires_at = wish.expires_at,
-                                          .last_used_at = INSTANT_NONE};
-    enum status status = call_store(call, &op);
-    if (status == STATUS_OK) {
-        struct out out = out_to(call_body(call));
-        call->response->status = 201;
-        out_open(&out, NULL, '{');
-        out_id(&out, "id", op.token_add.row.id);
-        out_text(&out, "name", wish.name);
-        out_text(&out, "role", role_text(wish.role));
-        out_text(&out, "project", wish.project);
-        out_time(&out, "expires_at", wish.expires_at);
-        out_text(&out, "token", token); /* shown once; the store has its hash alone */
-        out_close(&out, '}');
-    } else if (status == STATUS_EXISTS || status == STATUS_CONFLICT) {
-        call_fail(call, IN_USE, "name", wish.name, "reason", "there is a token of this name", NULL);
-    } else if (status == STATUS_NOT_FOUND) {
-        call_fail(call, PROJECT_UNKNOWN, "project", wish.project ? wish.project : "", NULL);
     } else {
         problem_of_store(&call->problem, &op);
     }

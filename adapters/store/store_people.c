@@ -34,6 +34,20 @@ enum status sql_token_add(struct session *s, struct store_token_add *op)
         &(struct audit_write){.action = "create", .kind = "token", .project = row->project, .name = row->name}, 1);
 }
 
+#define TOKEN_COLUMNS "id, name, role, project, created_at, expires_at, last_used_at, revoked_at"
+
+static void token_read(struct session *s, struct db_statement *q, struct token_row *ret)
+{
+    *ret = (struct token_row){.id = db_number(q, 0),
+                              .name = session_text(s, q, 1),
+                              .role = session_text(s, q, 2),
+                              .project = session_text(s, q, 3),
+                              .created_at = db_instant(q, 4),
+                              .expires_at = db_instant(q, 5),
+                              .last_used_at = db_instant(q, 6),
+                              .revoked_at = db_instant(q, 7)};
+}
+
 enum status sql_token_find(struct session *s, struct store_token_find *op)
 {
     instant now = INSTANT_NONE;
@@ -41,22 +55,15 @@ enum status sql_token_find(struct session *s, struct store_token_find *op)
     enum status status = db_now(s->db, &now);
     if (status != STATUS_OK)
         return status;
-    status = db_query(s->db,
-                      "SELECT id, name, role, project, hash, created_at, expires_at, last_used_at FROM token "
-                      "WHERE hash = ?",
+    status = db_query(s->db, "SELECT " TOKEN_COLUMNS " FROM token WHERE hash = ?",
                       VALUES(db_t(op->hash ? op->hash : "")), &q);
     if (status == STATUS_OK && (status = db_step(q)) == STATUS_OK)
-        op->row = (struct token_row){.id = db_number(q, 0),
-                                     .name = session_text(s, q, 1),
-                                     .role = session_text(s, q, 2),
-                                     .project = session_text(s, q, 3),
-                                     .hash = session_text(s, q, 4),
-                                     .created_at = db_instant(q, 5),
-                                     .expires_at = db_instant(q, 6),
-                                     .last_used_at = db_instant(q, 7)};
+        token_read(s, q, &op->row);
     db_end(q);
     if (status == STATUS_END)
         return error_set(s->error, STATUS_NOT_FOUND, "there is no such token");
+    if (status == STATUS_OK && !instant_is_none(op->row.revoked_at))
+        return error_set(s->error, STATUS_NOT_FOUND, "this token was taken back");
     if (status == STATUS_OK && !instant_is_none(op->row.expires_at) && instant_cmp(op->row.expires_at, now) <= 0)
         return error_set(s->error, STATUS_NOT_FOUND, "this token has expired");
     if (status == STATUS_OK && op->touch &&
@@ -64,6 +71,60 @@ enum status sql_token_find(struct session *s, struct store_token_find *op)
         status = db_exec(s->db, "UPDATE token SET last_used_at = ? WHERE id = ?",
                          VALUES(db_i(now.ms), db_i(op->row.id)), NULL);
     return status;
+}
+
+enum status sql_tokens(struct session *s, struct store_tokens *op)
+{
+    VEC(struct token_row) rows = {0};
+    struct query q;
+    query_init(&q, "SELECT " TOKEN_COLUMNS " FROM token");
+    if (op->project)
+        query_with(&q, " WHERE project = ?", db_t(op->project));
+    query_with(&q, " ORDER BY id DESC LIMIT ?", db_i(op->limit > 0 ? op->limit : 100));
+    query_with(&q, " OFFSET ?", db_i(op->skip > 0 ? op->skip : 0));
+    enum status status = query_open(s, &q);
+    while (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK)
+        token_read(s, q.rows, vec_push(&rows));
+    status = query_close(&q, status);
+    op->rows = KEEP(s, rows);
+    op->count = op->rows ? rows.count : 0;
+    vec_release(&rows);
+    if (status != STATUS_OK)
+        return status;
+    if (op->project)
+        return db_read_number(s->db, "SELECT COUNT(*) FROM token WHERE project = ?", VALUES(db_t(op->project)),
+                              &op->total);
+    return db_read_number(s->db, "SELECT COUNT(*) FROM token", NULL, 0, &op->total);
+}
+
+enum status sql_token_end(struct session *s, struct store_token_end *op)
+{
+    struct token_row row = {0};
+    instant now = INSTANT_NONE;
+    struct query q;
+    enum status status = db_now(s->db, &now);
+    if (status != STATUS_OK)
+        return status;
+    query_init(&q, "SELECT " TOKEN_COLUMNS " FROM token");
+    query_with(&q, " WHERE id = ?", db_i(op->id));
+    query_add(&q, s->db->dialect->for_update);
+    status = query_open(s, &q);
+    while (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK)
+        token_read(s, q.rows, &row);
+    status = query_close(&q, status);
+    if (status != STATUS_OK)
+        return status;
+    if (!row.id || (op->project && (!row.project || strcmp(op->project, row.project) != 0)))
+        return error_set(s->error, STATUS_NOT_FOUND, "there is no token %lld", (long long)op->id);
+    op->unchanged = !instant_is_none(row.revoked_at);
+    if (op->unchanged)
+        return STATUS_OK;
+    status = db_exec(s->db, "UPDATE token SET revoked_at = ? WHERE id = ?", VALUES(db_i(now.ms), db_i(op->id)), NULL);
+    if (status != STATUS_OK)
+        return status;
+    return audit_add(
+        s, op->author, now,
+        &(struct audit_write){.action = "revoke", .kind = "token", .project = row.project, .name = row.name}, 1);
 }
 
 enum status sql_audit(struct session *s, struct store_audit *op)

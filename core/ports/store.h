@@ -181,6 +181,7 @@ struct token_row {
     const char *name, *role, *project; /* project NULL = all */
     const char *hash;                  /* hex of a one-way hash; the token itself is never stored */
     instant created_at, expires_at, last_used_at;
+    instant revoked_at; /* it is refused from then on; the row stays */
 };
 
 struct ledger_item {
@@ -243,6 +244,8 @@ struct change_row {
     /* people and programs */                        \
     X(STORE_TOKEN_ADD, token_add, "token_add")       \
     X(STORE_TOKEN_FIND, token_find, "token_find")    \
+    X(STORE_TOKENS, tokens, "tokens")                \
+    X(STORE_TOKEN_END, token_end, "token_end")       \
     X(STORE_AUDIT, audit, "audit")
 
 enum store_op_kind {
@@ -647,6 +650,23 @@ struct store_token_find {
     const char *hash;
     bool touch;           /* update last_used_at (at most once a minute) */
     struct token_row row; /* out */
+};
+
+/* A page of tokens, newest first, without their hashes. */
+struct store_tokens {
+    const char *project; /* NULL = all, those of every project too */
+    int64_t skip, limit;
+    struct token_row *rows; /* out */
+    size_t count;
+    int64_t total;
+};
+
+/* Takes a token back; again is no error. NOT_FOUND: none of this id (in `project`). Audited. */
+struct store_token_end {
+    int64_t id;
+    const char *project; /* NULL = any */
+    const char *author;
+    bool unchanged; /* out */
 };
 
 struct store_audit {

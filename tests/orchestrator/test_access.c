@@ -136,6 +136,59 @@ static void test_tokens(void **state)
     EXPECT(api, 200, "GET", "/api/v1/whoami", NULL);
 }
 
+/* Listed without what they are; taken back, a token stops at once. One project's admin sees and ends its own alone. */
+static void test_tokens_taken_back(void **state)
+{
+    struct api *api = *state;
+    char shop[80], path[64];
+    api_shop(api);
+    api_token(api, "shop-admin", "admin", "shop", 0, shop);
+    struct answer made = api_call_as(api, shop, "POST", "/api/v1/tokens",
+                                     "{\"name\":\"ci\",\"role\":\"viewer\",\"project\":\"shop\"}", NULL);
+    assert_int_equal(made.status, 201);
+    const char *token = answer_text(&made, "token"), *id = answer_text(&made, "id");
+    struct answer a = api_call_as(api, token, "GET", "/api/v1/whoami", NULL, NULL);
+    assert_int_equal(a.status, 200);
+    answer_release(&a);
+    a = api_call_as(api, shop, "GET", "/api/v1/tokens", NULL, NULL);
+    assert_int_equal(answer_number(&a, "total"), 2);
+    assert_string_equal(answer_text(&a, "items.0.name"), "ci");
+    assert_string_equal(answer_text(&a, "items.0.id"), id);
+    assert_null(strstr(a.text, token));
+    assert_null(strstr(a.text, "hash"));
+    answer_release(&a);
+    a = api_call_as(api, token, "GET", "/api/v1/tokens", NULL, NULL);
+    assert_int_equal(a.status, 403);
+    answer_release(&a);
+    a = api_call(api, "GET", "/api/v1/tokens", NULL);
+    assert_int_equal(answer_number(&a, "total"), 3);
+    const char *admin = answer_text(&a, "items.2.id");
+    char body[80];
+    (void)snprintf(body, sizeof body, "{\"ids\":[\"%s\",\"%s\",\"x\"]}", id, admin);
+    answer_release(&a);
+    a = api_call_as(api, shop, "POST", "/api/v1/tokens:revoke", body, NULL);
+    assert_int_equal(a.status, 200);
+    assert_true(cJSON_IsTrue(answer_at(&a, "items.0.ok")));
+    assert_string_equal(answer_text(&a, "items.1.error.code"), "AUTH_NOTFOUND_001"); /* the cluster's admin */
+    assert_string_equal(answer_text(&a, "items.2.error.code"), "AUTH_NOTFOUND_001");
+    answer_release(&a);
+    a = api_call_as(api, token, "GET", "/api/v1/whoami", NULL, NULL);
+    assert_int_equal(a.status, 401);
+    answer_release(&a);
+    (void)snprintf(path, sizeof path, "/api/v1/tokens/%s", id);
+    EXPECT(api, 204, "DELETE", path, NULL); /* again is no error */
+    REFUSED(api, 404, "AUTH_NOTFOUND_001", "DELETE", "/api/v1/tokens/9999", NULL);
+    a = api_call(api, "GET", "/api/v1/tokens", NULL);
+    assert_false(cJSON_IsNull(answer_at(&a, "items.0.revoked_at")));
+    answer_release(&a);
+    a = api_call(api, "GET", "/api/v1/audit", NULL);
+    assert_string_equal(answer_text(&a, "items.0.action"), "revoke");
+    assert_string_equal(answer_text(&a, "items.0.who"), "shop-admin");
+    assert_string_equal(answer_text(&a, "items.0.project"), "shop");
+    answer_release(&a);
+    answer_release(&made);
+}
+
 static void test_rate(void **state)
 {
     struct api *api = *state;
@@ -307,6 +360,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_matrix, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_scope, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_tokens, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_tokens_taken_back, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_rate, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_openapi, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_languages_and_form, api_setup, api_teardown),

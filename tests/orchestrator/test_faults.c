@@ -52,6 +52,7 @@ static const struct {
     {"POST", "/api/v1/schedulers/test/online", NULL},
     {"POST", "/api/v1/projects/shop/jobs/j/move", "{\"node\":\"test\"}"},
     {"GET", "/api/v1/audit", NULL},
+    {"GET", "/api/v1/tokens", NULL},
     {"POST", "/api/v1/tokens", "{\"name\":\"x\",\"role\":\"viewer\"}"},
     {"POST", "/api/v1/apply",
      "{\"documents\":[{\"kind\":\"Job\",\"metadata\":{\"project\":\"shop\",\"name\":\"k\"},\"spec\":{\"graph\":[{\"step\":\"s\","

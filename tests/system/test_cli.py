@@ -310,3 +310,18 @@ def test_another_zookeeper_is_adopted(world, services):
     assert "from now on" in cluster.stdout
     assert "check coordination.url" in world(*adopt, "coordination.url=zk://127.0.0.1:1/cli", code=5, **away).stderr
     world("admin", "adopt-coordination", "--set", f"store.url={url}", code=78, **away)
+
+
+def test_tokens_without_a_server(world):
+    data = str(world.folder / "data")
+    token = world("admin", "create-token", "--data", data, "--role", "operator", "--name", "robot").stdout.strip()
+    line = next(l for l in world("admin", "tokens", "--data", data).stdout.splitlines() if " robot " in l)
+    assert token not in line and " operator " in line
+    world("projects", "--token", token)
+    assert "taken back" in world("admin", "revoke-token", line.split()[0], "--data", data).stdout
+    assert "before" in world("admin", "revoke-token", line.split()[0], "--data", data).stdout
+    until(lambda: subprocess.run([BINARY, "projects", "--token", token], env=world.env, capture_output=True, check=False).returncode, 8, "the token to end")
+    world("admin", "revoke-token", "99999", "--data", data, code=3)
+    world("admin", "revoke-token", "x", "--data", data, code=2)
+    world("admin", "revoke-token", "--data", data, code=2)
+    world("admin", "tokens", "more", "--data", data, code=2)

@@ -279,13 +279,14 @@ export function createFake({ token = randomBytes(16).toString('hex') } = {}) {
       const held = jobsOn(node.node);
       return { ...node, slots: held.length, jobs: held.length, runs: held.reduce((sum, status) => sum + status.running, 0) };
     }), query)],
-    ['GET', /^\/schedulers\/([^/]+)\/jobs$/, ([node], query) => page(jobsOn(node), query)],
+    ['GET', /^\/schedulers\/([^/]+)\/jobs$/, ([node], query) => page(jobsOn(node).map(({ project, name, state, running, owner_since }) => ({ project, name, state, slot: 17, since: owner_since, running })), query)],
+    ['GET', /^\/schedulers\/([^/]+)$/, ([node]) => ({ ...nodes.get(node), held: [], running: [...projects.values()].flatMap((project) => project.runs.filter((run) => !run.ended_at && (project.jobs.get(run.job)?.node ?? 'fake') === node).map((run) => ({ run: run.id, project: project.name, job: run.job, state: run.state, fired_at: run.fired_at }))) })],
     ['POST', /^\/schedulers:(drain|online|forget)$/, ([verb], _, text) => each(JSON.parse(text).names, (name) => name, (name) => {
       const node = nodes.get(name);
       if (!node) throw new Refusal(404, 'SCHEDULING_NOTFOUND_001', `There is no scheduler "${name}".`);
       if (verb === 'forget' && node.state !== 'down') throw new Refusal(409, 'SCHEDULING_CONFLICT_005', `${name} is alive.`);
       if (verb === 'forget') return void nodes.delete(name);
-      Object.assign(node, { state: verb === 'drain' ? 'draining' : 'working', state_since: iso(Date.now()) });
+      Object.assign(node, { state: verb === 'drain' ? 'draining' : 'working', wish: verb === 'drain' ? 'draining' : 'working', wish_by: 'fixture', wish_at: iso(Date.now()) });
     })],
     ['GET', /^\/tokens$/, (_, query) => page(tokens, query)],
     ['POST', /^\/tokens$/, (_, __, text) => {

@@ -172,6 +172,51 @@ static void test_tokens(void **state)
     store_op_release(&op);
 }
 
+static void take_back(struct store *store, int64_t id, const char *project, enum status wanted, bool unchanged)
+{
+    OP(op, STORE_TOKEN_END);
+    op.token_end = (struct store_token_end){.id = id, .project = project, .author = "admin"};
+    EXPECT(store, &op, wanted);
+    if (wanted == STATUS_OK)
+        assert_int_equal(op.token_end.unchanged, unchanged);
+    store_op_release(&op);
+}
+
+static void test_tokens_are_listed_and_taken_back(void **state)
+{
+    struct store *store = *state;
+    int64_t first = add_token(store, "00ff", INSTANT_NONE), second = add_token(store, "00aa", INSTANT_NONE);
+    OP(add, STORE_TOKEN_ADD);
+    add.token_add.row = (struct token_row){.name = "all", .role = "admin", .hash = "00bb", .expires_at = INSTANT_NONE};
+    DO(store, &add);
+    store_op_release(&add);
+    take_back(store, first, "other", STATUS_NOT_FOUND, false);
+    take_back(store, 999, NULL, STATUS_NOT_FOUND, false);
+    take_back(store, first, "default", STATUS_OK, false);
+    take_back(store, first, NULL, STATUS_OK, true);
+    OP(op, STORE_TOKEN_FIND);
+    op.token_find.hash = "00ff";
+    EXPECT(store, &op, STATUS_NOT_FOUND);
+    store_op_release(&op);
+    store_op_init(&op, STORE_TOKENS);
+    op.tokens = (struct store_tokens){.project = "default", .limit = 10};
+    DO(store, &op);
+    assert_int_equal(op.tokens.total, 2);
+    assert_int_equal(op.tokens.rows[0].id, second);
+    assert_true(instant_is_none(op.tokens.rows[0].revoked_at));
+    assert_false(instant_is_none(op.tokens.rows[1].revoked_at));
+    assert_null(op.tokens.rows[1].hash);
+    store_op_release(&op);
+    store_op_init(&op, STORE_TOKENS);
+    op.tokens = (struct store_tokens){.skip = 1, .limit = 1};
+    DO(store, &op);
+    assert_int_equal(op.tokens.total, 3);
+    assert_int_equal(op.tokens.count, 1);
+    assert_int_equal(op.tokens.rows[0].id, second);
+    store_op_release(&op);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM audit WHERE action = 'revoke' AND kind = 'token'"), 1);
+}
+
 static void test_audit_of_tokens(void **state)
 {
     struct store *store = *state;
@@ -206,6 +251,7 @@ int main(int argc, char **argv)
                                        T(test_boots_newest_of_each_node),
                                        T(test_lease),
                                        T(test_tokens),
+                                       T(test_tokens_are_listed_and_taken_back),
                                        T(test_audit_of_tokens)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -323,6 +323,18 @@ static void fill_forget(struct world *w, struct store_op *op, int round)
     op->node_forget = (struct store_node_forget){.node = subject_name, .author = "a", .timeout = SPAN_MINUTE};
 }
 
+static void fill_token_end(struct world *w, struct store_op *op, int round)
+{
+    (void)snprintf(subject_name, sizeof subject_name, "hash-%d", round);
+    OP(add, STORE_TOKEN_ADD);
+    add.token_add.row = (struct token_row){
+        .name = "x", .role = "viewer", .hash = subject_name, .expires_at = INSTANT_NONE, .created_at = INSTANT_NONE};
+    DO(w->store, &add);
+    store_op_init(op, STORE_TOKEN_END);
+    op->token_end = (struct store_token_end){.id = add.token_add.row.id, .author = "a"};
+    store_op_release(&add);
+}
+
 static void fill_decided(struct world *w, struct store_op *op, int round)
 {
     static struct slot_through through;
@@ -378,6 +390,7 @@ static const struct subject subjects[] = {
     {"boot_start", fill_start, "SELECT COUNT(*) FROM node WHERE pool = 'red'", 1},
     {"node_set", fill_wish, "SELECT COUNT(*) FROM audit WHERE action = 'drain'", 1},
     {"node_forget", fill_forget, "SELECT COUNT(*) FROM audit WHERE action = 'forget'", 1},
+    {"token_end", fill_token_end, "SELECT COUNT(*) FROM audit WHERE action = 'revoke'", 1},
     {"decided", fill_decided, "SELECT COUNT(*) FROM slot WHERE decided_through > 0", 1},
     {"runs_adopt", fill_adopt, "SELECT COUNT(*) FROM run WHERE node = 'adopter'", 1},
 };

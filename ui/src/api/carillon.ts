@@ -14,6 +14,7 @@ import type {
   Run,
   RunFilter,
   Scheduler,
+  SchedulerDetail,
   Token,
   WhoAmI,
 } from './types';
@@ -101,7 +102,11 @@ export function explainJob(projectName: string, name: string, signal?: AbortSign
 }
 
 export function listSchedulers(signal?: AbortSignal): Promise<Page<Scheduler>> {
-  return call('GET', '/schedulers', { query: { limit: 1000 }, signal });
+  return call('GET', '/schedulers', { signal });
+}
+
+export function getScheduler(node: string, signal?: AbortSignal): Promise<SchedulerDetail> {
+  return call('GET', `/schedulers/${segment(node)}`, { signal });
 }
 
 export function listSchedulerJobs(

@@ -27,6 +27,14 @@ export function useWhoAmI() {
   return useQuery({ queryKey: ['whoami'], queryFn: ({ signal }) => api.whoAmI(signal), staleTime: 60_000, retry: false });
 }
 
+const ROLES = ['viewer', 'operator', 'developer', 'admin'];
+
+/** Does the token in use carry this role? Unknown counts as yes: the server decides, and says why not. */
+export function useMay(role: 'operator' | 'developer' | 'admin'): boolean {
+  const own = useWhoAmI().data?.role;
+  return own === undefined || ROLES.indexOf(own) >= ROLES.indexOf(role);
+}
+
 export function useJobs(project: string, filter: { q?: string; state?: string; skip: number; limit: number }) {
   return useQuery({
     queryKey: ['jobs', project, filter],
@@ -94,6 +102,10 @@ export function useExplain(project: string, job: string) {
 
 export function useSchedulers() {
   return useQuery({ queryKey: ['schedulers'], queryFn: ({ signal }) => api.listSchedulers(signal), refetchInterval: POLL_LIST });
+}
+
+export function useScheduler(node: string) {
+  return useQuery({ queryKey: ['scheduler', node], queryFn: ({ signal }) => api.getScheduler(node, signal), refetchInterval: POLL_LIST });
 }
 
 export function useSchedulerJobs(node: string, filter: { skip: number; limit: number }) {

@@ -197,19 +197,24 @@ export interface Scheduler {
   address?: string | null;
   role?: string | null; // scheduler, standalone
   state: string; // working, draining, offline, down
-  state_since?: Instant | null;
+  wish?: string; // what was asked of it last
+  wish_by?: string | null;
+  wish_at?: Instant | null;
   started_at?: Instant | null;
   seen_at?: Instant | null;
   version?: string | null;
   pool?: string | null;
   weight?: number | null;
   capacity?: number | null; // jobs; null or 0: no limit
-  alarm_at?: number | null; // percent of the capacity
   alarm?: boolean;
   slots?: number;
   jobs?: number;
   runs?: number; // in flight
-  waits_for?: { slots?: number; runs?: string[] } | null; // while it drains
+  waits_for?: { slots?: number; runs?: number } | null; // while it drains
+}
+
+export interface SchedulerDetail extends Scheduler {
+  running?: { run: string; project?: string | null; job?: string | null; state: string; fired_at?: Instant | null }[]; // at most 100
 }
 
 /** A job as the list of what a scheduler holds tells it. */
@@ -218,10 +223,7 @@ export interface HeldJob {
   name: string;
   slot?: number | string | null;
   state?: string;
-  paused?: boolean;
-  pinned?: boolean;
-  owner_since?: Instant | null;
-  next_at?: Instant | null;
+  since?: Instant | null;
   running?: number;
 }
 

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useSearchParams } from 'wouter';
-import { useJob, useJobStatus, useRun, useRuns, useSchedulers } from '../../api/queries';
+import { useJob, useJobStatus, useMay, useRun, useRuns, useSchedulers } from '../../api/queries';
 import { isOpen } from '../../api/states';
 import type { JobDocument, JobStatus } from '../../api/types';
 import { stringify } from '../../app/lossless';
@@ -19,7 +19,6 @@ import { stepsOfGraph } from '../graph/model';
 import { LedgerTab } from '../ledger/LedgerTab';
 import { PealStrip } from '../runs/PealStrip';
 import { RunsList } from '../runs/RunsList';
-import { isAlone } from '../schedulers/useSchedulerActions';
 import { DefinitionTab } from './DefinitionTab';
 import { MoveDialog } from './MoveDialog';
 import { Policies } from './Policies';
@@ -41,7 +40,7 @@ export function JobPage({ project, job, tab }: { project: string; job: string; t
   const [running, setRunning] = useState(false);
   const [moving, setMoving] = useState(false);
   const nodes = useSchedulers().data?.items ?? [];
-  const movable = nodes.length > 1 && !isAlone(nodes);
+  const movable = useMay('operator') && nodes.filter((node) => node.state !== 'down').length > 1;
   const shown = TABS.includes(tab as (typeof TABS)[number]) ? tab : 'overview';
   usePage(`${job} – ${t(`tab.${shown}`)}`);
 

@@ -3,13 +3,10 @@ import { useTranslation } from 'react-i18next';
 import type { Scheduler } from '../../api/types';
 import { Icon } from '../../components/icons';
 
-const DEFAULT_ALARM = 80; // percent, the setting scheduler.alarm_at
-
-/** Share of the capacity in percent, and whether it is time to look; null where there is no limit. */
-export function loadOf(node: Scheduler): { percent: number; alarm: boolean } | null {
+/** Share of the capacity in percent; null where there is no limit. */
+export function loadOf(node: Scheduler): number | null {
   if (!node.capacity || node.capacity <= 0) return null;
-  const percent = Math.round((100 * (node.jobs ?? 0)) / node.capacity);
-  return { percent, alarm: node.alarm ?? percent >= (node.alarm_at ?? DEFAULT_ALARM) };
+  return Math.round((100 * (node.jobs ?? 0)) / node.capacity);
 }
 
 export function Load({ node }: { node: Scheduler }) {
@@ -23,15 +20,15 @@ export function Load({ node }: { node: Scheduler }) {
     <span className="load">
       <span className="load-text">
         {text}
-        {load.alarm && (
+        {node.alarm && (
           <span className="badge quiet tone-warn">
             <Icon name="warn" size={14} />
             <span>{t('schedulers.nearlyfull')}</span>
           </span>
         )}
       </span>
-      <span className={`load-bar tone-${load.alarm ? 'warn' : 'good'}`} role="meter" aria-label={t('schedulers.capacity')} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.min(100, load.percent)} aria-valuetext={text}>
-        <span style={{ width: `${Math.min(100, load.percent)}%` }} />
+      <span className={`load-bar tone-${node.alarm ? 'warn' : 'good'}`} role="meter" aria-label={t('schedulers.capacity')} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.min(100, load)} aria-valuetext={text}>
+        <span style={{ width: `${Math.min(100, load)}%` }} />
       </span>
     </span>
   );

@@ -78,7 +78,7 @@ function Nodes({ nodes }: { nodes: Scheduler[] }) {
     { key: 'jobs', head: t('schedulers.jobs'), className: 'col-load', cell: (node) => <Load node={node} /> },
     { key: 'slots', head: t('schedulers.slots'), className: 'col-number', cell: (node) => number.format(node.slots ?? 0) },
     some((node) => node.runs !== undefined) && { key: 'runs', head: t('schedulers.runs'), className: 'col-number', cell: (node) => number.format(node.runs ?? 0) },
-    !alone && {
+    !(alone && nodes.length === 1 && !nobody) && {
       key: 'actions',
       head: t('jobs.actions'),
       headHidden: true,
@@ -112,7 +112,7 @@ export function Since({ node }: { node: Scheduler }) {
     </>
   ) : (
     <>
-      {t('why.since')} <Ago value={node.state_since ?? node.started_at} />
+      {t('why.since')} <Ago value={node.state === 'working' ? node.started_at : (node.wish_at ?? node.started_at)} />
     </>
   );
 }

@@ -2,7 +2,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { SchedulerVerb } from '../../api/carillon';
-import { useSchedulersVerb } from '../../api/queries';
+import { useMay, useSchedulersVerb } from '../../api/queries';
 import type { Scheduler } from '../../api/types';
 import { useErrorText } from '../../components/answer';
 import { Button } from '../../components/basics';
@@ -21,7 +21,10 @@ const VERBS: Record<string, SchedulerVerb[]> = {
 const ICONS: Record<SchedulerVerb, string> = { drain: 'pause', online: 'play', forget: 'close' };
 
 /** A process that is scheduler and orchestrator in one has nobody to hand its jobs to. */
-export const isAlone = (nodes: Scheduler[]): boolean => nodes.length === 1 && nodes[0]?.role === 'standalone';
+export function isAlone(nodes: Scheduler[]): boolean {
+  const alive = nodes.filter((node) => node.state !== 'down');
+  return alive.length === 1 && alive[0]?.role === 'standalone';
+}
 
 export function SchedulerActions({ node, others, small = false }: { node: Scheduler; others: Scheduler[]; small?: boolean }) {
   const { t } = useTranslation();
@@ -30,6 +33,7 @@ export function SchedulerActions({ node, others, small = false }: { node: Schedu
   const report = useBatchReport();
   const { notify } = useNotices();
   const errorText = useErrorText();
+  const may = useMay('admin');
   const last = !others.some((each) => each.node !== node.node && each.state === 'working');
 
   const send = (name: SchedulerVerb): void =>
@@ -42,9 +46,10 @@ export function SchedulerActions({ node, others, small = false }: { node: Schedu
       },
     );
 
+  if (!may) return null;
   return (
     <>
-      {(VERBS[node.state] ?? []).map((name) => (
+      {(VERBS[node.state] ?? []).filter((name) => name !== 'drain' || !isAlone(others)).map((name) => (
         <Button
           key={name}
           small={small}
