@@ -58,6 +58,7 @@ static const struct gauge {
     GAUGE("carillon_capacity_alarm", "gauge", capacity_alarm,
           "1 while this node holds more jobs than scheduler.alarm_at of its capacity."),
     GAUGE("carillon_slot_moves_total", "counter", slot_moves, "Slots that this node gave to others for balance."),
+    GAUGE("carillon_job_moves_total", "counter", job_moves, "Jobs that went to another slot by hand or by their pool."),
     GAUGE("carillon_slot_flaps_total", "counter", slot_flaps,
           "Slots that came back to this node within a minute after they had left it."),
     GAUGE("carillon_takeovers_total", "counter", takeovers, "Boots of others whose runs this node went on with."),

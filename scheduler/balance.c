@@ -70,8 +70,11 @@ static bool view_make(const struct scheduler *s, struct view *view)
     view->owners = mem_alloc(s->slot_count * sizeof *view->owners);
     view_nodes(s, view);
     for (size_t i = 0; i < s->slot_count; i++)
-        view->slots[i] = (struct assign_slot){
-            .slot = (int32_t)i, .jobs = s->slots[i].jobs_known, .pool = "", .owner = holder(s, &s->slots[i])};
+        view->slots[i] = (struct assign_slot){.slot = (int32_t)i,
+                                              .jobs = s->slots[i].jobs_known,
+                                              .pool = s->slots[i].pool,
+                                              .node = s->slots[i].pin,
+                                              .owner = holder(s, &s->slots[i])};
     return view->self >= 0 &&
            assign_slots(view->nodes, view->count, view->slots, s->slot_count, view->owners, NULL) == STATUS_OK;
 }

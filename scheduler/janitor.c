@@ -40,11 +40,14 @@ static instant slot_through(const struct scheduler *s, const struct slot *slot)
 bool janitor_through(struct scheduler *s)
 {
     vec_clear(&s->batch.through);
+    s->batch.through_seq = s->feed_seq;
     if (!clock_may_act(s) || s->clock_bad || s->deciding)
         return false;
     for (size_t i = 0; i < s->slot_count; i++) {
         if (s->slots[i].phase != SLOT_RULED || !s->slots[i].jobs)
             continue;
+        if (move_of_slot(s, (int32_t)i))
+            continue; /* a job of it is known to nobody here just now, and may stay in it */
         struct slot_through row = {.slot = (int32_t)i, .through = slot_through(s, &s->slots[i])};
         if (!instant_is_none(row.through))
             vec_add(&s->batch.through, row);
@@ -67,6 +70,7 @@ void janitor_decided(struct scheduler *s)
     struct work *work = work_new(s, STORE_DECIDED, decided_answered);
     work->memory = rows;
     work->op.decided.boot = s->boot;
+    work->op.decided.feed_seq = s->batch.through_seq;
     work->op.decided.slots = rows;
     work->op.decided.count = n;
     s->deciding = true;

@@ -13,7 +13,7 @@
 #define STORE_DOWN_GRACE (3 * SPAN_SECOND)
 
 /* The store knows better who rules what: ask it soon. */
-static void read_slots_soon(struct scheduler *s)
+void ownership_look_soon(struct scheduler *s)
 {
     mono earliest = mono_add(s->slots_read_at, SLOTS_READ_PAUSE);
     mono at = mono_cmp(earliest, s->now.mono) > 0 ? earliest : s->now.mono;
@@ -222,7 +222,7 @@ static void claim_answered(struct scheduler *s, const struct coordination_event 
         slot->phase = SLOT_FREE;
     slot->retry_at = mono_add(s->now.mono, 500);
     if (event->kind == COORDINATION_CLAIM_TAKEN)
-        read_slots_soon(s); /* if we still rule it */
+        ownership_look_soon(s); /* if we still rule it */
 }
 
 static void see_claims(struct scheduler *s)
@@ -243,7 +243,7 @@ static void see_claims(struct scheduler *s)
         slot->claim_boot = claim->boot;
         slot->free_since = MONO_NEVER;
         if (claim->boot != s->boot && slot->phase == SLOT_RULED)
-            read_slots_soon(s);
+            ownership_look_soon(s);
     }
     for (size_t i = 0; i < s->slot_count; i++) /* won, and the list is older than the win */
         if (s->slots[i].czxid != 0) {
@@ -299,6 +299,14 @@ static bool give_away(struct scheduler *s)
 /* ---- what the store says of the slots ------------------------------------------------------------------------------
  */
 
+static void bind(char **text, const char *said)
+{
+    if (*text && said && strcmp(*text, said) == 0)
+        return;
+    free(*text);
+    *text = said ? mem_copy_text(said) : NULL;
+}
+
 void slots_answered(struct scheduler *s, struct work *work)
 {
     s->reading_slots = false;
@@ -316,6 +324,8 @@ void slots_answered(struct scheduler *s, struct work *work)
         if (!slot)
             continue;
         slot->jobs_known = row->jobs;
+        bind(&slot->pool, row->pool);
+        bind(&slot->pin, row->node);
         if (slot->phase == SLOT_RULED && row->owner_boot != s->boot)
             slot_lost(s, row->slot, "the store names a successor");
     }

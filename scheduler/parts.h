@@ -71,9 +71,22 @@ void balance_step(struct scheduler *s);   /* claims what should be ours, lets go
 void balance_gauges(struct scheduler *s); /* jobs owned and unowned, alarm */
 void balance_slot_ruled(struct scheduler *s, struct slot *slot);
 
+/* move.c: jobs that change their slot */
+bool move_request(struct scheduler *s, struct job *job, const struct request_row *request, struct bundle *bundle);
+bool move_stale(struct scheduler *s, const struct definition_row *row); /* says nothing new: not to be looked at */
+bool move_arrived(struct scheduler *s,
+                  const struct definition_row *row); /* its slot is read anew: nothing else to do */
+void move_loaded(struct scheduler *s, const struct definition_row *row);
+void moves_load(struct scheduler *s, int32_t slot); /* the slot's jobs are asked for */
+bool move_of_slot(const struct scheduler *s, int32_t slot);
+bool move_pending(const struct scheduler *s, int64_t job);
+void moves_settled(struct scheduler *s);       /* what became of those of the batch under way */
+void ownership_look_soon(struct scheduler *s); /* at what the store says of the slots */
+
 /* replica.c: feed and definitions */
 void replica_step(struct scheduler *s);
-void replica_put(struct scheduler *s, const struct definition_row *row);
+void replica_put(struct scheduler *s, const struct definition_row *row);  /* as the feed brings it */
+void replica_load(struct scheduler *s, const struct definition_row *row); /* a job, as SLOTS_LOAD brings it */
 void replica_release(struct scheduler *s);
 const char *project_timezone(struct scheduler *s, const char *project);
 const struct calendar_spec *calendar_find(struct scheduler *s, const char *project, const char *name);
@@ -208,6 +221,7 @@ void bundle_skip(struct scheduler *s, struct bundle *bundle, const struct trigge
 void bundle_state(struct bundle *bundle, const struct trigger *trigger);
 void bundle_activation(struct bundle *bundle, const struct job *job, const char *trigger, int64_t version,
                        enum activation_kind kind, instant from);
+void bundle_move(struct bundle *bundle, const struct job *job, const char *pool, const char *node);
 void bundle_request(struct bundle *bundle, int64_t id, const char *outcome);
 void bundle_report(struct bundle *bundle, int64_t id, const char *outcome); /* outcome: static text */
 /* Hands it to the store queue (an empty one is freed). `lazy`: nothing is sent because of it. */

@@ -150,6 +150,11 @@ void scheduler_free(struct scheduler *s)
     heap_release(&s->timers);
     heap_release(&s->switches);
     heap_release(&s->alarms);
+    for (size_t i = 0; i < s->slot_count; i++) {
+        free(s->slots[i].pool);
+        free(s->slots[i].pin);
+    }
+    vec_release(&s->moving);
     free(s->slots);
     free(s->refusal);
     free(s->node);

@@ -70,7 +70,7 @@ struct scheduler_metrics {
     int64_t runs_open, calls_in_flight, batches, batch_items, batches_refused, batch_ms_sum;
     int64_t slots_owned, jobs_ruled, takeovers, skips, queue_rows, store_down, coordination_down;
     int64_t triggers_in_error, clock_offset_ms, feed_lag_ms;
-    int64_t jobs_owned, jobs_unowned, slot_moves, slot_flaps, capacity_alarm;
+    int64_t jobs_owned, jobs_unowned, slot_moves, slot_flaps, capacity_alarm, job_moves;
 };
 extern const double scheduler_lateness_bounds[SCHEDULER_LATENESS_BUCKETS]; /* seconds; the last is +Inf */
 const struct scheduler_metrics *scheduler_metrics(const struct scheduler *scheduler);

@@ -1,9 +1,12 @@
 /* After the commit: what became of each fire, and the release of all that waited for it. */
 #include "scheduler/parts.h"
 
-/* Did the slot's fence refuse any of it? `activation`, `fire`: where its rows stand in the batch. */
-static bool refused_any(const struct bundle *bundle, const struct batch *b, size_t activation, size_t fire)
+/* Did the slot's fence refuse any of it? `activation`, `fire`, `move`: where its rows stand in the batch. */
+static bool refused_any(const struct bundle *bundle, const struct batch *b, size_t activation, size_t fire, size_t move)
 {
+    for (size_t i = 0; i < bundle->moves.count; i++)
+        if (b->moves_unsure || b->moves.items[move + i].outcome == OUTCOME_SLOT_LOST)
+            return true; /* asked for once more: it does nothing to a job that is there already */
     for (size_t i = 0; i < bundle->activations.count; i++)
         if (b->activations.items[activation + i].outcome == OUTCOME_SLOT_LOST)
             return true;
@@ -77,6 +80,9 @@ static void ignore_refusals(struct scheduler *s)
         b->skips.items[i].outcome = OUTCOME_DONE;
     for (size_t i = 0; i < b->states.count; i++)
         b->states.items[i].outcome = OUTCOME_DONE;
+    for (size_t i = 0; i < b->moves.count; i++)
+        if (b->moves.items[i].outcome == OUTCOME_SLOT_LOST)
+            b->moves.items[i].outcome = OUTCOME_EXISTS;
 }
 
 void batch_settled(struct scheduler *s)
@@ -94,7 +100,7 @@ void batch_settled(struct scheduler *s)
     count(&s->metrics.batch_ms_sum, mono_sub(s->now.mono, b->sent_at));
     struct bundle *bundle = b->bundles;
     b->bundles = NULL;
-    size_t activation = 0, fire = 0;
+    size_t activation = 0, fire = 0, move = 0;
     /* First what became of the fires, so that nothing of a refused one is released. */
     for (struct bundle *x = bundle; x; x = x->next) {
         count(&s->metrics.batch_items, (int64_t)bundle_rows(x));
@@ -112,13 +118,19 @@ void batch_settled(struct scheduler *s)
         struct bundle *next = bundle->next;
         for (size_t i = 0; i < bundle->runs.count; i++)
             tell(s, &bundle->runs.items[i]);
-        release_bundle(s, bundle, refused_any(bundle, b, activation, fire));
+        bool refused = refused_any(bundle, b, activation, fire, move);
+        for (size_t i = 0; i < bundle->moves.count && !refused; i++)
+            if (b->moves.items[move + i].outcome == OUTCOME_EXISTS)
+                bundle->requests.items[i].outcome = "refused"; /* one request, one move */
+        release_bundle(s, bundle, refused);
+        move += bundle->moves.count;
         activation += bundle->activations.count;
         fire += bundle->fires.count;
         bundle_free(s, bundle);
         bundle = next;
     }
     lost_slots(s);
+    moves_settled(s);
     if (b->through.count)
         janitor_decided(s);
     b->number++;

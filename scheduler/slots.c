@@ -272,7 +272,8 @@ static void load_answered(struct scheduler *s, struct work *work)
         struct slot *slot = slot_get(s, row->slot);
         if (!slot || slot->phase != SLOT_LOADED)
             continue;
-        replica_put(s, row);
+        move_loaded(s, row);
+        replica_load(s, row);
         job = job_find(s, row->id);
         if (job && !job->loaded)
             take_memory(load, &index, job);
@@ -309,6 +310,8 @@ static void load_taken(struct scheduler *s)
         slots[n++] = (int32_t)i;
         jobs += s->slots[i].jobs_known;
         s->slots[i].phase = SLOT_LOADING;
+        moves_load(s, (int32_t)i);
+        s->slots[i].stale = false;
     }
     if (n == 0)
         return;
@@ -324,6 +327,17 @@ static void load_taken(struct scheduler *s)
 /* ---- gate ----------------------------------------------------------------------------------------------------------
  */
 
+static void load_again(struct scheduler *s, struct slot *slot)
+{
+    slot->stale = false;
+    slot->phase = SLOT_TAKEN;
+    for (struct job *job = slot->jobs, *next; job; job = next) {
+        next = job->slot_next;
+        job_unrule(s, job);
+    }
+    s->busy = true;
+}
+
 static void rule_loaded(struct scheduler *s)
 {
     if (s->feed_seq < 0 || !recovery_settled(s))
@@ -332,6 +346,10 @@ static void rule_loaded(struct scheduler *s)
         struct slot *slot = &s->slots[i];
         if (slot->phase != SLOT_LOADED || s->feed_seq < slot->feed_head)
             continue;
+        if (slot->stale) {
+            load_again(s, slot);
+            continue;
+        }
         slot->phase = SLOT_RULED;
         slot->ruled_since = s->now.wall;
         balance_slot_ruled(s, slot);

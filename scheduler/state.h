@@ -105,6 +105,7 @@ struct job {
     int64_t id, project_id;
     char *project, *name;
     int32_t slot;
+    int64_t moves;      /* how often it has changed its slot */
     bool loaded;        /* its slot is ruled by us and its cursors are known */
     bool deleted, gone; /* gone: its DELETE activation is written */
     bool busy;          /* the document of the ruling version is on its way */
@@ -238,6 +239,7 @@ struct bundle {
     VEC(struct request_done) closing;
     VEC(struct request_done) reports; /* closed by what stands here */
     VEC(int64_t) suspended;
+    VEC(struct store_move) moves; /* texts in `arena` */
     VEC(struct call *) sends;
     VEC(struct request_done) requests; /* to be closed when this has committed and nothing was refused */
     struct open_run *run;              /* whose rows these are (no fires); holds a ref; NULL */
@@ -261,6 +263,9 @@ struct batch {
     VEC(struct attempt_row) attempts;
     VEC(struct request_done) requests, reports;
     VEC(int64_t) suspended;
+    VEC(struct store_move) moves;
+    bool moves_unsure;                /* the reply was lost: what became of the moves is not known */
+    int64_t through_seq;              /* change that the replica held when `through` was found out */
     VEC(struct slot_through) through; /* decided by now: told to the store when this batch has committed */
 };
 
@@ -288,11 +293,20 @@ struct slot {
     mono free_since; /* unclaimed since; MONO_NEVER while claimed */
     mono retry_at;   /* after a refusal: not before */
     instant ruled_since;
-    bool retaking;   /* ruled all the while; a new claim is told to the store */
-    mono leaving;    /* let go of for another node: not claimed here before */
-    mono move_since; /* it should move to another node; 0: it need not */
-    mono left_at;    /* when it left this node; 0: it was never here */
+    bool stale;       /* a job came while it was being loaded: once more */
+    bool retaking;    /* ruled all the while; a new claim is told to the store */
+    mono leaving;     /* let go of for another node: not claimed here before */
+    mono move_since;  /* it should move to another node; 0: it need not */
+    mono left_at;     /* when it left this node; 0: it was never here */
+    char *pool, *pin; /* bound to, as the store says; NULL = not */
     struct job *jobs;
+};
+
+struct moving {         /* a job that this node is moving away */
+    int64_t job, moves; /* as it was before */
+    int32_t slot;
+    bool reply_lost; /* did it take place? The slot is loaded once more */
+    bool unsure;     /* that load is under way: it tells */
 };
 
 struct seen { /* a request or report that is being carried out */
@@ -369,6 +383,7 @@ struct scheduler {
     bool ownership_dirty;
     mono next_ownership, next_slots_read, slots_read_at;
     bool reading_slots, slots_read_once;
+    VEC(struct moving) moving;
     mono next_move;      /* of a slot to another node, for balance */
     enum node_wish wish; /* an operator's, as the store told last */
     bool told_offline;

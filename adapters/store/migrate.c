@@ -16,8 +16,8 @@ static enum status lock(struct db *db)
     int64_t got = 0;
     if (db->dialect->one_writer)
         return db_script(db, "BEGIN EXCLUSIVE");
-    enum status status =
-        db_read_number(db, "SELECT GET_LOCK(CONCAT('carillon.migrate.', LEFT(SHA2(DATABASE(), 256), 40)), 60)", NULL, 0, &got);
+    enum status status = db_read_number(
+        db, "SELECT GET_LOCK(CONCAT('carillon.migrate.', LEFT(SHA2(DATABASE(), 256), 40)), 60)", NULL, 0, &got);
     if (status == STATUS_OK && got != 1)
         return db_fail(db, DB_REFUSED, STATUS_UNAVAILABLE, "another process is migrating the store's schema");
     return status;
@@ -31,7 +31,8 @@ static enum status unlock(struct db *db, enum status status)
     if (db->dialect->one_writer)
         ended = db_script(db, status == STATUS_OK ? "COMMIT" : "ROLLBACK");
     else
-        ended = db_read_number(db, "SELECT RELEASE_LOCK(CONCAT('carillon.migrate.', LEFT(SHA2(DATABASE(), 256), 40)))", NULL, 0, &done);
+        ended = db_read_number(db, "SELECT RELEASE_LOCK(CONCAT('carillon.migrate.', LEFT(SHA2(DATABASE(), 256), 40)))",
+                               NULL, 0, &done);
     if (status == STATUS_OK)
         return ended;
     db->error = kept;

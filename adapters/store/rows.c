@@ -37,6 +37,7 @@ void definition_read(struct session *s, struct db_statement *q, enum document_ki
     ret->slot = (int32_t)db_number(q, 11);
     ret->paused = db_number(q, 12) != 0;
     ret->suspended = db_number(q, 13) != 0;
+    ret->moves = db_number(q, 14);
 }
 
 void run_read(struct session *s, struct db_statement *q, struct run_row *ret)

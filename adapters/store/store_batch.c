@@ -81,6 +81,7 @@ static size_t slots_of(const struct store_batch *op, int64_t slots[CLAIM_SLOTS_A
     WANT(row, skips, skip_count)
     WANT(row, states, state_count)
     WANT(run, fires, fire_count)
+    WANT(row, moves, move_count)
 #undef WANT
     return count;
 }
@@ -395,6 +396,20 @@ static enum status write_suspensions(struct batch *b)
     return status;
 }
 
+static enum status write_moves(struct batch *b)
+{
+    if (!b->op->move_count)
+        return STATUS_OK;
+    instant now = INSTANT_NONE;
+    enum status status = db_now(b->s->db, &now);
+    PICK(b, moves, move_count, row);
+    if (status == STATUS_OK)
+        status = feed_lock(b->s);
+    for (size_t i = 0; i < b->picked.count && status == STATUS_OK; i++)
+        status = job_move(b->s, &b->op->moves[b->picked.items[i]], now);
+    return status;
+}
+
 /* An instant's own run must lie in the partition of its instant: that is what makes the unique key see it. */
 static enum status check(struct session *s, const struct store_batch *op)
 {
@@ -421,8 +436,8 @@ enum status sql_batch(struct session *s, struct store_batch *op)
     b->s = s;
     b->op = op;
     static enum status (*const parts[])(struct batch *) = {
-        fence_slots, write_activations, write_skips,    write_states,  write_fires,      write_runs,
-        write_steps, write_attempts,    write_requests, write_reports, write_suspensions};
+        fence_slots, write_activations, write_skips,    write_states,  write_fires,       write_runs,
+        write_steps, write_attempts,    write_requests, write_reports, write_suspensions, write_moves};
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == STATUS_OK; i++)
         status = parts[i](b);
     vec_release(&b->picked);

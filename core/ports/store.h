@@ -38,6 +38,7 @@ struct definition_row {
     int32_t slot;
     bool paused; /* as asked for last; the owner's activation makes it effective */
     bool suspended;
+    int64_t moves;          /* how often it has changed its slot */
     const char *owner_node; /* who holds the slot; NULL = nobody yet */
     int64_t owner_boot;
     instant owner_since;
@@ -140,6 +141,7 @@ struct slot_row {
     const char *owner_node;
     instant since, decided_through;
     int64_t jobs;
+    const char *pool, *node; /* what it is bound to, while it has jobs: slots behind the shared ones; NULL = nothing */
 };
 
 struct boot_row {
@@ -378,9 +380,12 @@ struct store_slots_load {
     size_t open_run_count;
 };
 
-/* Written behind: every instant at or before `through` of the slot's jobs is decided. Fenced like a fire. */
+/* Written behind: every instant at or before `through` of the slot's jobs is decided. Fenced like a fire, and left as
+ * it is for a slot that a job was moved into by a change behind `feed_seq`: whoever says this does not know that job.
+ */
 struct store_decided {
     int64_t boot;
+    int64_t feed_seq; /* last change that the writer's replica held when it found this out */
     const struct slot_through {
         int32_t slot;
         instant through;
@@ -447,10 +452,22 @@ struct store_trigger_state {
     struct trigger_state_row row;
     enum store_outcome outcome;
 };
+/* A job changes its slot: with its open runs, states and open requests, and a line in the feed. The store chooses the
+ * slot: one that is bound to `node`, else to `pool`, else a shared one. Not at once decided by the new owner is what
+ * the old slot's decided_through leaves open. */
+struct store_move {
+    struct {
+        int64_t job;
+        int32_t slot;            /* where it is; of the boot, or SLOT_LOST */
+        const char *pool, *node; /* NULL = not so */
+    } row;
+    int32_t to;                 /* out; the same slot = it is where it should be */
+    enum store_outcome outcome; /* out; EXISTS: nothing was done, it is not there (any more) or no slot is left */
+};
 
 /* One transaction: all or nothing, but for slot-fenced items whose slot is not owned by `boot` any more (SLOT_LOST,
  * they alone are left out) and fires that exist. Order within: activations, skips, states, fires, ends, steps,
- * attempts, requests, reports. */
+ * attempts, requests, reports, suspensions, moves. */
 struct store_batch {
     int64_t boot;
     int64_t number; /* rises by one with every batch of this boot; kept in boot.batch */
@@ -478,6 +495,8 @@ struct store_batch {
     size_t report_count;
     const int64_t *suspended_jobs; /* max_consecutive_failures reached */
     size_t suspended_count;
+    struct store_move *moves;
+    size_t move_count;
 };
 
 /* After UNKNOWN: did batch `number` of `boot` commit? */
@@ -510,6 +529,7 @@ struct store_put {
     size_t trigger_count;
     const char *const *paused_triggers; /* jobs: read at creation only */
     size_t paused_count;
+    const char *pool;            /* jobs: NULL = none. A job that changes it is moved by its owner */
     const char *author, *source; /* source: file, api, ui, registered, imported */
     int64_t if_match;            /* version that must be current; 0 = any. CONFLICT otherwise */
     bool create_only;

@@ -198,6 +198,13 @@ int64_t db_request(struct db *db, enum request_kind kind, int64_t job, int64_t r
     return request->row.id;
 }
 
+int64_t db_move(struct db *db, int64_t job, const char *node)
+{
+    int64_t id = db_request(db, REQUEST_MOVE, job, 0, false);
+    db->requests.items[db->requests.count - 1].row.node = node;
+    return id;
+}
+
 static struct db_node *find_node(struct db *db, const char *name)
 {
     for (size_t i = 0; i < db->nodes.count; i++)
@@ -330,6 +337,8 @@ static enum status op_slots_read(struct db *db, struct store_op *op)
     }
     for (size_t i = 0; i < db->jobs.count; i++)
         op->slots_read.rows[db->jobs.items[i].slot].jobs += !db->jobs.items[i].deleted;
+    for (size_t i = 0; i < CLAIM_SLOTS_ALL; i++)
+        op->slots_read.rows[i].node = op->slots_read.rows[i].jobs ? db->slots[i].node : NULL;
     return STATUS_OK;
 }
 
@@ -375,6 +384,7 @@ static struct definition_row job_definition(struct db *db, struct arena *arena, 
                                    .slot = job->slot,
                                    .paused = job->paused,
                                    .suspended = job->suspended,
+                                   .moves = job->moves,
                                    .owner_node = owner ? arena_text(arena, owner->node) : NULL,
                                    .owner_boot = db->slots[job->slot].owner_boot,
                                    .owner_since = {0}};
@@ -484,7 +494,8 @@ static enum status op_decided(struct db *db, struct store_op *op)
         return STATUS_FENCED;
     for (size_t i = 0; i < op->decided.count; i++) {
         int32_t slot = op->decided.slots[i].slot;
-        if (slot_owned(db, slot, op->decided.boot) && db->slots[slot].decided_through < op->decided.slots[i].through.ms)
+        if (slot_owned(db, slot, op->decided.boot) && db->slots[slot].moved_seq <= op->decided.feed_seq &&
+            db->slots[slot].decided_through < op->decided.slots[i].through.ms)
             db->slots[slot].decided_through = op->decided.slots[i].through.ms;
     }
     return STATUS_OK;
@@ -601,6 +612,14 @@ static enum status op_runs_open(struct db *db, struct store_op *op)
     return STATUS_OK;
 }
 
+/* Where its job is now. */
+static int32_t slot_of_request(struct db *db, size_t index)
+{
+    const struct request_row *row = &db->requests.items[index].row;
+    const struct db_job *job = db_find_job(db, row->job);
+    return job ? job->slot : row->slot;
+}
+
 static enum status op_poll(struct db *db, struct store_op *op)
 {
     struct store_poll *poll = &op->poll;
@@ -618,7 +637,7 @@ static enum status op_poll(struct db *db, struct store_op *op)
     }
     poll->requests = arena_array(&op->arena, struct request_row, db->requests.count + 1);
     for (size_t i = 0; i < db->requests.count; i++)
-        if (!db->requests.items[i].outcome && slot_owned(db, db->requests.items[i].row.slot, poll->boot))
+        if (!db->requests.items[i].outcome && slot_owned(db, slot_of_request(db, i), poll->boot))
             poll->requests[poll->request_count++] = db->requests.items[i].row;
     return STATUS_OK;
 }
@@ -755,6 +774,63 @@ static void apply_slot_rows(struct db *db, struct store_batch *b)
             upsert_state(db, &b->states[i].row);
 }
 
+static int64_t jobs_in(const struct db *db, int32_t slot)
+{
+    int64_t jobs = 0;
+    for (size_t i = 0; i < db->jobs.count; i++)
+        jobs += db->jobs.items[i].slot == slot && !db->jobs.items[i].deleted;
+    return jobs;
+}
+
+static bool bound_to(const struct db *db, int32_t slot, const char *node)
+{
+    return node ? db->slots[slot].node && !strcmp(db->slots[slot].node, node) : slot < CLAIM_SLOTS;
+}
+
+/* The first slot of the node that has a job (so that jobs meet), else a free one. */
+static int32_t place(struct db *db, const char *node)
+{
+    int32_t from = node ? CLAIM_SLOTS : 0, to = node ? CLAIM_SLOTS_ALL : CLAIM_SLOTS, found = -1;
+    for (int32_t i = from; i < to && found < 0; i++)
+        if (node ? jobs_in(db, i) && bound_to(db, i, node) : !jobs_in(db, i))
+            found = i;
+    for (int32_t i = from; i < to && found < 0; i++)
+        if (!jobs_in(db, i))
+            found = i;
+    if (found >= CLAIM_SLOTS)
+        db->slots[found].node = node;
+    return found;
+}
+
+static void apply_move(struct db *db, struct store_move *move, int64_t boot)
+{
+    struct db_job *job = db_find_job(db, move->row.job);
+    move->outcome = slot_owned(db, move->row.slot, boot) ? OUTCOME_EXISTS : OUTCOME_SLOT_LOST;
+    if (move->outcome == OUTCOME_SLOT_LOST || !job || job->deleted || job->slot != move->row.slot)
+        return;
+    move->outcome = OUTCOME_DONE;
+    move->to = job->slot;
+    const char *node = NULL; /* the row's text is the caller's; that of a request stays */
+    for (size_t i = 0; i < db->requests.count; i++)
+        if (move->row.node && db->requests.items[i].row.node && !strcmp(db->requests.items[i].row.node, move->row.node))
+            node = db->requests.items[i].row.node;
+    if (bound_to(db, job->slot, node))
+        return;
+    struct db_slot *from = &db->slots[job->slot];
+    move->to = place(db, node);
+    struct db_slot *to = &db->slots[move->to];
+    for (size_t i = 0; i < db->open.count; i++)
+        if (db->open.items[i]->row.job == job->id)
+            db->open.items[i]->row.slot = move->to;
+    job->slot = move->to;
+    job->moves++;
+    add_change(db, job->id);
+    to->moved_seq = (int64_t)db->changes.count;
+    to->ruled_boot = 0;
+    if (to->decided_through > from->decided_through)
+        to->decided_through = from->decided_through;
+}
+
 static enum status op_batch(struct db *db, struct store_op *op)
 {
     struct store_batch *b = &op->batch;
@@ -789,6 +865,8 @@ static enum status op_batch(struct db *db, struct store_op *op)
     for (size_t i = 0; i < b->suspended_count; i++)
         if (db_find_job(db, b->suspended_jobs[i]))
             db_find_job(db, b->suspended_jobs[i])->suspended = true;
+    for (size_t i = 0; i < b->move_count; i++)
+        apply_move(db, &b->moves[i], b->boot);
     return STATUS_OK;
 }
 

@@ -142,6 +142,13 @@ static void people_act(struct world *world, void *context)
     if (!job || world->now > sim_plan.end - 20000)
         return;
     int64_t dice = world_draw(world, 1, 100);
+    if (world_chance(world, 15)) {
+        const char *node = world->nodes[world_draw(world, 0, (int64_t)world->node_count - 1)].name;
+        node = world_chance(world, 30) ? NULL : node;
+        world_trace(world, "people: move %s to %s", job->name, node ? node : "the shared slots");
+        (void)db_move(&world->db, job->id, node);
+        return;
+    }
     if (world->healing && dice <= 60)
         dice = 30; /* edits, pauses and deletions end with the faults, so that the ledger settles */
     if (dice <= 15) {
