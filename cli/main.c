@@ -13,7 +13,7 @@ const struct verb *const verbs[] = {
     &verb_standalone, &verb_scheduler, &verb_orchestrator, &verb_admin, &verb_config,
     /* definitions */
     &verb_apply, &verb_diff, &verb_export, &verb_delete, &verb_lint, &verb_render, &verb_projects, &verb_apps,
-    &verb_tasks, &verb_calendars, &verb_jobs, &verb_job, &verb_triggers,
+    &verb_application_key, &verb_tasks, &verb_calendars, &verb_jobs, &verb_job, &verb_triggers,
     /* runs */
     &verb_run, &verb_enqueue, &verb_cancel, &verb_pause, &verb_resume, &verb_runs, &verb_attempts, &verb_explain,
     &verb_ledger, &verb_schedulers,

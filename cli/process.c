@@ -246,6 +246,7 @@ static enum exit_code open_dispatch(struct process *process)
                                             .allow = settings->dispatch.allow,
                                             .deny = settings->dispatch.deny,
                                             .own = str_text(&own),
+                                            .ca_file = settings->dispatch.tls_ca,
                                             .loopback_ok = listens_on_loopback(settings->server.listen)};
     enum status status = dispatch_curl_create(process->loop, &options, &process->dispatch, &err);
     str_release(&own);

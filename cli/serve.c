@@ -207,7 +207,15 @@ static enum exit_code adopt_coordination(const struct args *args, const char *ro
                                                      .cluster_id = process->cluster.id,
                                                      .session_timeout = settings->coordination.session_timeout,
                                                      .auth = auth};
-    enum status status = coordination_zookeeper_adopt(&options, &err);
+    struct store_op op; /* first: an epoch of the new service must be above every one of the old */
+    store_op_init(&op, STORE_CLUSTER);
+    op.cluster.next_generation = true;
+    enum status status = store_execute(process->store, &op);
+    if (status)
+        (void)error_set(&err, status, "store: %s", op.error.text);
+    store_op_release(&op);
+    if (!status)
+        status = coordination_zookeeper_adopt(&options, &err);
     explicit_bzero(auth, sizeof auth);
     if (status)
         return complain(exit_code_of_status(status), "%s", err.text);

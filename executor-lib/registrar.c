@@ -11,7 +11,7 @@
 
 #define EVERY_MS 10000
 #define AGAIN_MS 2000 /* after a failure */
-#define ID_BYTES 200
+#define ID_BYTES 700
 
 struct registrar {
     struct carillon_executor *executor;
@@ -19,16 +19,16 @@ struct registrar {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool stopping;
-    struct str path, document; /* path: from /api on */
-    char said[ERROR_TEXT_MAX]; /* what was logged last: the same is not said twice */
+    struct str path, name, document; /* path: from /api on; name: project/application/host:port */
+    char said[ERROR_TEXT_MAX];       /* what was logged last: the same is not said twice */
 };
 
-static struct curl_slist *sign(const struct registrar *registrar, const char *body)
+static struct curl_slist *sign(const struct registrar *registrar, const char *verb, const char *body)
 {
     char line[ID_BYTES + 40], id[ID_BYTES], signature[SIGNATURE_TEXT];
     struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
     int64_t now = executor_now_ms();
-    (void)snprintf(id, sizeof id, "registration.%lld.%ld", (long long)now, (long)random());
+    (void)snprintf(id, sizeof id, "%s:%.600s:%lld", verb, str_text(&registrar->name), (long long)now);
     signature_make(registrar->executor->signature, id, now / 1000, body, strlen(body), signature);
     (void)snprintf(line, sizeof line, "Webhook-Id: %s", id);
     headers = curl_slist_append(headers, line);
@@ -51,7 +51,7 @@ static long ask(struct registrar *registrar, CURL *easy, const char *server, siz
                                      .body = strcmp(method, "PUT") == 0 ? str_text(&registrar->document) : "",
                                      .connect_ms = 3000,
                                      .total_ms = 5000};
-    request.headers = sign(registrar, request.body);
+    request.headers = sign(registrar, *request.body ? "register" : "leave", request.body);
     long status = client_send(easy, &request, answer);
     curl_slist_free_all(request.headers);
     str_release(&url);
@@ -134,6 +134,7 @@ static void add_encoded(struct str *ret, CURL *easy, const char *text)
 static void registrar_free(struct registrar *registrar)
 {
     str_release(&registrar->path);
+    str_release(&registrar->name);
     str_release(&registrar->document);
     (void)pthread_cond_destroy(&registrar->changed);
     (void)pthread_mutex_destroy(&registrar->lock);
@@ -161,6 +162,9 @@ struct registrar *registrar_start(struct carillon_executor *executor)
     str_init(&registrar->document, ANSWER_MAX);
     str_init(&address, 512);
     executor_address(executor, &address);
+    str_init(&registrar->name, ID_BYTES);
+    str_addf(&registrar->name, "%s/%s/%s", executor->options.project, executor->options.application,
+             str_text(&address));
     str_add(&registrar->path, "/api/v1/projects/");
     add_encoded(&registrar->path, easy, executor->options.project);
     str_add(&registrar->path, "/apps/");

@@ -1,5 +1,5 @@
 /* POST /apply: a set of documents in any order. All are checked first, against each other and what is stored; any fault
- * and nothing is written. Writing goes by kind, so that what is referred to is there first. */
+ * and nothing is written. Writing is one transaction, by kind, so that what is referred to is there first. */
 #include <stdio.h>
 #include <string.h>
 
@@ -167,16 +167,24 @@ static void describe(struct call *call, struct set *set, struct member *member, 
 static bool write_set(struct call *call, struct set *set, const struct put_options *options)
 {
     static const enum document_kind order[] = {DOCUMENT_PROJECT, DOCUMENT_CALENDAR, DOCUMENT_APPLICATION, DOCUMENT_JOB};
+    struct put_wish *wishes = mem_alloc((set->count + 1) * sizeof *wishes);
+    size_t n = 0;
     for (size_t k = 0; k < sizeof order / sizeof *order; k++)
         for (size_t i = 0; i < set->count; i++) {
             struct member *member = &set->members[i];
-            if (member->document->kind != order[k])
-                continue;
-            if (!definition_store(call, member->document, options, &member->result, &call->problem))
-                return false;
-            describe(call, set, member, options);
+            if (member->document->kind == order[k])
+                wishes[n++] = (struct put_wish){member->document, &member->result};
         }
-    return true;
+    bool ok = true;
+    if (options->dry_run)
+        for (size_t i = 0; i < n && ok; i++)
+            ok = definition_store(call, wishes[i].document, options, wishes[i].result, &call->problem);
+    else
+        ok = definitions_store(call, wishes, n, options, &call->problem);
+    free(wishes);
+    for (size_t i = 0; i < set->count && ok; i++)
+        describe(call, set, &set->members[i], options);
+    return ok;
 }
 
 /* Warnings of one document, their paths within it. */

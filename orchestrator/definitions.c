@@ -170,6 +170,8 @@ static bool look_before(struct call *call, const struct document *document, cons
 static const char *source_of(struct call *call)
 {
     static const char *const sources[] = {"file", "ui", "api", "imported"};
+    if (call->source && strcmp(call->source, "registered") == 0)
+        return "registered"; /* no request may say so of itself */
     const char *text = call->source ? call->source : http_header(call->request, "X-Carillon-Source");
     for (size_t i = 0; text && i < sizeof sources / sizeof *sources; i++)
         if (!strcmp(text, sources[i]))
@@ -208,44 +210,106 @@ static bool refused(struct problem *problem, const struct store_op *op, const st
     return problem_of_store(problem, op);
 }
 
+struct put_draft { /* what the store is asked to keep; texts live here */
+    struct store_put put;
+    struct str text;
+    char fingerprint[HASH_HEX_SIZE];
+};
+
+static void put_draft_release(struct put_draft *draft)
+{
+    str_release(&draft->text);
+}
+
+static bool put_draft_begin(struct call *call, const struct document *document, const struct put_options *options,
+                            struct put_draft *ret, struct problem *problem)
+{
+    struct store_put *put = &ret->put;
+    *ret = (struct put_draft){0};
+    str_init(&ret->text, 2 * LIMIT_DOCUMENT);
+    document_write(document, &ret->text);
+    if (str_status(&ret->text) != STATUS_OK) {
+        str_release(&ret->text);
+        return problem_set(problem, INTERNAL, NULL);
+    }
+    document_fingerprint(str_text(&ret->text), ret->fingerprint);
+    put->kind = document->kind;
+    put->project = document->kind == DOCUMENT_PROJECT ? NULL : document_project(document);
+    put->name = document_name(document);
+    put->json = str_text(&ret->text);
+    put->fingerprint = ret->fingerprint;
+    put->author = call->who.name;
+    put->source = source_of(call);
+    put->if_match = options->if_match;
+    put->create_only = options->create_only;
+    if (document->kind == DOCUMENT_JOB)
+        name_triggers(call, &document->job, put);
+    return true;
+}
+
+static void put_taken(const struct store_put *put, struct put_result *ret)
+{
+    ret->version = put->version;
+    ret->created = put->created;
+    ret->unchanged = put->unchanged;
+}
+
 bool definition_store(struct call *call, const struct document *document, const struct put_options *options,
                       struct put_result *ret, struct problem *problem)
 {
     struct store_op op;
-    struct str text;
-    char fingerprint[HASH_HEX_SIZE];
+    struct put_draft draft;
     *ret = (struct put_result){0};
     if (options->dry_run)
         return look_before(call, document, options, ret, problem);
-    str_init(&text, 2 * LIMIT_DOCUMENT);
-    document_write(document, &text);
-    if (str_status(&text) != STATUS_OK) {
-        str_release(&text);
-        return problem_set(problem, INTERNAL, NULL);
-    }
-    document_fingerprint(str_text(&text), fingerprint);
+    if (!put_draft_begin(call, document, options, &draft, problem))
+        return false;
     store_op_init(&op, STORE_PUT);
-    op.put.kind = document->kind;
-    op.put.project = document->kind == DOCUMENT_PROJECT ? NULL : document_project(document);
-    op.put.name = document_name(document);
-    op.put.json = str_text(&text);
-    op.put.fingerprint = fingerprint;
-    op.put.author = call->who.name;
-    op.put.source = source_of(call);
-    op.put.if_match = options->if_match;
-    op.put.create_only = options->create_only;
-    if (document->kind == DOCUMENT_JOB)
-        name_triggers(call, &document->job, &op.put);
+    op.put = draft.put;
+    op.put.fingerprint = draft.fingerprint;
     bool ok = call_store(call, &op) == STATUS_OK || refused(problem, &op, document);
     if (ok) {
-        ret->version = op.put.version;
-        ret->created = op.put.created;
-        ret->unchanged = op.put.unchanged;
+        put_taken(&op.put, ret);
         if (!op.put.unchanged)
             call_poke(call);
     }
     store_op_release(&op);
-    str_release(&text);
+    put_draft_release(&draft);
+    return ok;
+}
+
+bool definitions_store(struct call *call, struct put_wish *wishes, size_t count, const struct put_options *options,
+                       struct problem *problem)
+{
+    struct store_op op;
+    struct put_draft *drafts = mem_alloc((count + 1) * sizeof *drafts);
+    struct store_put *puts = mem_alloc((count + 1) * sizeof *puts);
+    size_t begun = 0;
+    bool ok = true, changed = false;
+    for (; begun < count && ok; begun += ok) {
+        *wishes[begun].result = (struct put_result){0};
+        ok = put_draft_begin(call, wishes[begun].document, options, &drafts[begun], problem);
+        if (ok)
+            puts[begun] = drafts[begun].put;
+    }
+    for (size_t i = 0; i < begun; i++)
+        puts[i].fingerprint = drafts[i].fingerprint;
+    store_op_init(&op, STORE_PUTS);
+    op.puts = (struct store_puts){.items = puts, .count = count};
+    if (ok && call_store(call, &op) != STATUS_OK)
+        ok = op.puts.failed < count ? refused(problem, &op, wishes[op.puts.failed].document)
+                                    : problem_of_store(problem, &op);
+    for (size_t i = 0; ok && i < count; i++) {
+        put_taken(&puts[i], wishes[i].result);
+        changed = changed || !puts[i].unchanged;
+    }
+    if (changed)
+        call_poke(call);
+    store_op_release(&op);
+    for (size_t i = 0; i < begun; i++)
+        put_draft_release(&drafts[i]);
+    free(drafts);
+    free(puts);
     return ok;
 }
 

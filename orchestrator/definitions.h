@@ -23,6 +23,13 @@ struct document *definition_parse(struct catalog *catalog, struct slice body, en
 /* Writes a checked document to the store (or, dry_run, looks what is there). */
 bool definition_store(struct call *call, const struct document *document, const struct put_options *options,
                       struct put_result *ret, struct problem *problem);
+/* Several checked documents, in this order, all or nothing. Not for dry runs. */
+struct put_wish {
+    const struct document *document;
+    struct put_result *result;
+};
+bool definitions_store(struct call *call, struct put_wish *wishes, size_t count, const struct put_options *options,
+                       struct problem *problem);
 bool definition_remove(struct call *call, enum document_kind kind, const char *project, const char *name,
                        int64_t if_match, struct problem *problem);
 /* One definition; `op` holds the row (op->list.rows[0]) until store_op_release. false with `problem`; op is released.

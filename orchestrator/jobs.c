@@ -30,10 +30,22 @@ static bool state_known(struct call *call)
     return !state || call_fail(call, PARAMETER_INVALID, "name", "state", "reason", "active, paused or suspended", NULL);
 }
 
+static void write_views(struct catalog *catalog, const struct store_list *list, const struct store_op *asked,
+                        struct out *out)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct job_view view;
+        if (!job_view_open_of(catalog, asked, &list->rows[i], &view))
+            return;
+        job_view_write(catalog->call, &view, out);
+        job_view_release(&view);
+    }
+}
+
 void jobs_list(struct call *call)
 {
     struct page page;
-    struct store_op op;
+    struct store_op op, asked;
     struct catalog catalog;
     struct out out = out_to(call_body(call));
     if (!input_page(call, &page) || !state_known(call))
@@ -50,12 +62,9 @@ void jobs_list(struct call *call)
     if (call_store(call, &op) == STATUS_OK) {
         out_open(&out, NULL, '{');
         out_open(&out, "items", '[');
-        for (size_t i = 0; i < op.list.count && call->problem.code == PROBLEM_NONE; i++) {
-            struct job_view view;
-            if (!job_view_open(&catalog, &op.list.rows[i], &view))
-                break;
-            job_view_write(call, &view, &out);
-            job_view_release(&view);
+        if (job_views_ask(call, op.list.rows, op.list.count, &asked)) {
+            write_views(&catalog, &op.list, &asked, &out);
+            store_op_release(&asked);
         }
         out_close(&out, ']');
         out_int(&out, "total", op.list.total);
@@ -100,7 +109,7 @@ void job_explain(struct call *call)
 /* ---- jobs:status ---- */
 
 struct status_context {
-    struct store_op op;
+    struct store_op op, asked;
     struct catalog catalog;
 };
 
@@ -111,7 +120,7 @@ static void status_result(struct call *call, struct batch *batch, size_t index, 
         struct job_view view;
         if (strcmp(c->op.list.rows[i].name, batch->items[index].key) != 0)
             continue;
-        if (!job_view_open(&c->catalog, &c->op.list.rows[i], &view))
+        if (!job_view_open_of(&c->catalog, &c->asked, &c->op.list.rows[i], &view))
             break;
         job_view_write(call, &view, out);
         job_view_release(&view);
@@ -136,10 +145,14 @@ void jobs_status(struct call *call)
     c.op.list.name_count = batch.count;
     c.op.list.limit = LIMIT_BATCH_ITEMS;
     catalog_init(&c.catalog, call);
-    if (!batch.count || call_store(call, &c.op) == STATUS_OK || c.op.status == STATUS_NOT_FOUND)
-        batch_write(call, &batch, status_result, &c);
-    else
+    if (!batch.count || call_store(call, &c.op) == STATUS_OK || c.op.status == STATUS_NOT_FOUND) {
+        if (job_views_ask(call, c.op.list.rows, c.op.list.count, &c.asked)) {
+            batch_write(call, &batch, status_result, &c);
+            store_op_release(&c.asked);
+        }
+    } else {
         problem_of_store(&call->problem, &c.op);
+    }
     catalog_release(&c.catalog);
     store_op_release(&c.op);
     free(names);

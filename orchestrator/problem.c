@@ -100,6 +100,9 @@ static const struct entry {
 [TOKEN_REFUSED]      = {"AUTH_UNAUTHORIZED_002", 401, {
     "The token is unknown or has expired.",
     "令牌无效或已过期。"}},
+[SIGNATURE_REFUSED]  = {"AUTH_UNAUTHORIZED_003", 401, {
+    "The registration is refused: {reason}. It is signed with the application's key (docs/protocol.md).",
+    "注册被拒绝:{reason}。注册须用应用密钥签名(见 docs/protocol.md)。"}},
 [TOKEN_UNKNOWN]      = {"AUTH_NOTFOUND_001", 404, {
     "There is no token with the id {id}; GET /api/v1/tokens lists them.",
     "没有 id 为 {id} 的令牌;GET /api/v1/tokens 列出所有令牌。"}},

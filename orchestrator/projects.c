@@ -74,25 +74,56 @@ static struct document *parse_application(const struct definition_row *row)
     return document;
 }
 
+static void write_static(const struct application_spec *application, struct out *out)
+{
+    for (size_t i = 0; i < application->instance_count; i++) {
+        out_open(out, NULL, '{');
+        out_text(out, "address", application->instances[i]);
+        out_text(out, "source", "static");
+        out_close(out, '}');
+    }
+}
+
+static void write_registered(const struct store_instances *read, struct out *out)
+{
+    static const char *const sources[] = {[INSTANCE_HTTP] = "http", [INSTANCE_ZOOKEEPER] = "zookeeper"};
+    for (size_t i = 0; i < read->count; i++) {
+        const struct instance_row *row = &read->rows[i];
+        out_open(out, NULL, '{');
+        out_text(out, "address", row->address);
+        out_text(out, "source", sources[row->source == INSTANCE_ZOOKEEPER]);
+        out_text(out, "version", row->version);
+        out_time(out, "first_seen", row->first_seen);
+        out_time(out, "last_seen", row->seen_at);
+        out_time(out, "expires_at", row->expires_at);
+        out_close(out, '}');
+    }
+}
+
+/* Those of the document, then those that announce themselves. */
 void instances_list(struct call *call)
 {
-    struct store_op op;
+    struct store_op op, live;
     struct out out = out_to(call_body(call));
     if (!definition_fetch(call, DOCUMENT_APPLICATION, call->project, call->app, &op, &call->problem))
         return;
+    store_op_init(&live, STORE_INSTANCES);
+    live.instances.project = call->project;
+    live.instances.application = call->app;
     struct document *document = parse_application(&op.list.rows[0]);
-    size_t count = document ? document->application.instance_count : 0;
-    out_open(&out, NULL, '{');
-    out_open(&out, "items", '[');
-    for (size_t i = 0; i < count; i++) {
+    if (call_store(call, &live) == STATUS_OK) {
         out_open(&out, NULL, '{');
-        out_text(&out, "address", document->application.instances[i]);
-        out_text(&out, "source", "static");
+        out_open(&out, "items", '[');
+        if (document)
+            write_static(&document->application, &out);
+        write_registered(&live.instances, &out);
+        out_close(&out, ']');
+        out_int(&out, "total", (int64_t)((document ? document->application.instance_count : 0) + live.instances.count));
         out_close(&out, '}');
+    } else {
+        problem_of_store(&call->problem, &live);
     }
-    out_close(&out, ']');
-    out_int(&out, "total", (int64_t)count);
-    out_close(&out, '}');
+    store_op_release(&live);
     document_free(document);
     store_op_release(&op);
 }

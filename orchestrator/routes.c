@@ -46,6 +46,9 @@ static const struct route routes[] = {
 {"PUT",    P "/apps/{app}",                      application_put,     ROLE_DEVELOPER, OBJECT_PROJECT},
 {"DELETE", P "/apps/{app}",                      application_delete,  ROLE_DEVELOPER, OBJECT_PROJECT},
 {"GET",    P "/apps/{app}/instances",            instances_list,      ROLE_VIEWER,    OBJECT_PROJECT},
+{"PUT",    P "/apps/{app}/instances/{instance}", instance_register,   ROLE_NOBODY,    OBJECT_PUBLIC},
+{"DELETE", P "/apps/{app}/instances/{instance}", instance_leave,      ROLE_NOBODY,    OBJECT_PUBLIC},
+{"GET",    P "/apps/{app}/key",                  application_key_get, ROLE_ADMIN,     OBJECT_PROJECT},
 {"GET",    P "/apps/{app}/tasks",                tasks_list,          ROLE_VIEWER,    OBJECT_PROJECT},
 {"GET",    P "/tasks",                           tasks_list,          ROLE_VIEWER,    OBJECT_PROJECT},
 
@@ -122,10 +125,10 @@ static void take_parts(struct call *call, const char *pattern, const char *path)
         size_t want = segment(++pattern), have = segment(++path);
         const struct {
             const char *name, **to;
-        } parts[] = {{"{project}", &call->project}, {"{app}", &call->app},   {"{name}", &call->name},
-                     {"{id}", &call->id},           {"{run}", &call->id},    {"{step}", &call->name},
-                     {"{node}", &call->name},       {"{item}", &call->item}, {"{try}", &call->key_try},
-                     {"{token}", &call->token}};
+        } parts[] = {{"{project}", &call->project}, {"{app}", &call->app},    {"{name}", &call->name},
+                     {"{id}", &call->id},           {"{run}", &call->id},     {"{instance}", &call->id},
+                     {"{step}", &call->name},       {"{node}", &call->name},  {"{item}", &call->item},
+                     {"{try}", &call->key_try},     {"{token}", &call->token}};
         for (size_t i = 0; *pattern == '{' && i < sizeof parts / sizeof *parts; i++)
             if (!strncmp(pattern, parts[i].name, want))
                 *parts[i].to = call_copy(call, slice_of(path, have));

@@ -8,7 +8,7 @@
 /* What a token may touch; 0 denies everybody, so that a route without a rule is closed. */
 enum object_rule {
     OBJECT_CLOSED,
-    OBJECT_PUBLIC,  /* no token needed, or one of its own in the path */
+    OBJECT_PUBLIC,  /* no token needed, or the handler checks what it needs */
     OBJECT_ANY,     /* nobody's in particular */
     OBJECT_FILTER,  /* the handler shows or accepts only what the token's project owns */
     OBJECT_PROJECT, /* {project} of the path must be the token's, when it has one */
@@ -38,6 +38,9 @@ HANDLER(application_get);
 HANDLER(application_put);
 HANDLER(application_delete);
 HANDLER(instances_list);
+HANDLER(instance_register);
+HANDLER(instance_leave);
+HANDLER(application_key_get);
 HANDLER(tasks_list);
 HANDLER(calendars_list);
 HANDLER(calendar_get);

@@ -55,7 +55,7 @@ static void find_next(struct trigger_view *view, const struct schedule *schedule
 
 static void view_trigger(struct catalog *catalog, const struct job_view *job, struct trigger_view *view)
 {
-    const struct store_triggers *store = &job->op.triggers;
+    const struct store_triggers *store = &job->known;
     const struct trigger_cursor *cursor = find_cursor(store, view->spec->name);
     const struct trigger_state_row *state = find_state(store, view->spec->name);
     const struct job_spec *spec = &job->document->job;
@@ -93,18 +93,88 @@ static void view_trigger(struct catalog *catalog, const struct job_view *job, st
     }
 }
 
+static bool ask(struct call *call, struct store_op *op)
+{
+    if (call_store(call, op) == STATUS_OK || op->status == STATUS_NOT_FOUND)
+        return true;
+    problem_of_store(&call->problem, op);
+    store_op_release(op);
+    return false;
+}
+
+bool job_views_ask(struct call *call, const struct definition_row *rows, size_t count, struct store_op *ret)
+{
+    int64_t *ids = arena_array(&call->arena, int64_t, count + 1);
+    store_op_init(ret, STORE_TRIGGERS);
+    if (!ids)
+        return call_fail(call, INTERNAL, NULL);
+    for (size_t i = 0; i < count; i++)
+        ids[i] = rows[i].id;
+    ret->triggers.jobs = ids;
+    ret->triggers.job_count = count;
+    return ask(call, ret);
+}
+
+static bool open_run_of(const struct store_triggers *store, int64_t run)
+{
+    for (size_t i = 0; i < store->open_run_count; i++)
+        if (store->open_runs[i].id == run)
+            return true;
+    return false;
+}
+
+/* Of what is known of many jobs, the part of one. */
+static bool pick(struct arena *arena, const struct store_triggers *all, int64_t job, struct store_triggers *ret)
+{
+    *ret = (struct store_triggers){.job = job};
+    ret->cursors = arena_array(arena, struct trigger_cursor, all->cursor_count + 1);
+    ret->states = arena_array(arena, struct trigger_state_row, all->state_count + 1);
+    ret->open_runs = arena_array(arena, struct run_row, all->open_run_count + 1);
+    ret->waiting = arena_array(arena, struct step_row, all->waiting_count + 1);
+    if (!ret->cursors || !ret->states || !ret->open_runs || !ret->waiting)
+        return false;
+    for (size_t i = 0; i < all->cursor_count; i++)
+        if (all->cursors[i].job == job)
+            ret->cursors[ret->cursor_count++] = all->cursors[i];
+    for (size_t i = 0; i < all->state_count; i++)
+        if (all->states[i].job == job)
+            ret->states[ret->state_count++] = all->states[i];
+    for (size_t i = 0; i < all->open_run_count; i++)
+        if (all->open_runs[i].job == job)
+            ret->open_runs[ret->open_run_count++] = all->open_runs[i];
+    for (size_t i = 0; i < all->waiting_count; i++)
+        if (open_run_of(ret, all->waiting[i].run))
+            ret->waiting[ret->waiting_count++] = all->waiting[i];
+    return true;
+}
+
+static bool view_open(struct catalog *catalog, const struct definition_row *row, struct job_view *ret);
+
 bool job_view_open(struct catalog *catalog, const struct definition_row *row, struct job_view *ret)
 {
-    struct call *call = catalog->call;
-    struct faults faults;
     *ret = (struct job_view){.row = row, .next_at = INSTANT_NONE};
     store_op_init(&ret->op, STORE_TRIGGERS);
     ret->op.triggers.job = row->id;
-    if (call_store(call, &ret->op) != STATUS_OK && ret->op.status != STATUS_NOT_FOUND) {
-        problem_of_store(&call->problem, &ret->op);
-        job_view_release(ret);
+    if (!ask(catalog->call, &ret->op))
         return false;
-    }
+    ret->known = ret->op.triggers;
+    return view_open(catalog, row, ret);
+}
+
+bool job_view_open_of(struct catalog *catalog, const struct store_op *asked, const struct definition_row *row,
+                      struct job_view *ret)
+{
+    *ret = (struct job_view){.row = row, .next_at = INSTANT_NONE};
+    store_op_init(&ret->op, STORE_TRIGGERS); /* holds the part that is picked */
+    if (pick(&ret->op.arena, &asked->triggers, row->id, &ret->known))
+        return view_open(catalog, row, ret);
+    job_view_release(ret);
+    return call_fail(catalog->call, INTERNAL, NULL);
+}
+
+static bool view_open(struct catalog *catalog, const struct definition_row *row, struct job_view *ret)
+{
+    struct faults faults;
     faults_init(&faults);
     ret->document = document_parse(row->json, strlen(row->json), DOCUMENT_JOB, &faults);
     faults_release(&faults);
@@ -219,7 +289,7 @@ void job_view_write(struct call *call, const struct job_view *view, struct out *
 
 static void write_waiting(const struct job_view *view, struct out *out)
 {
-    const struct store_triggers *store = &view->op.triggers;
+    const struct store_triggers *store = &view->known;
     out_open(out, "waiting", '[');
     for (size_t i = 0; i < store->open_run_count; i++) {
         const struct run_row *run = &store->open_runs[i];
@@ -251,7 +321,7 @@ static void write_waiting(const struct job_view *view, struct out *out)
 void job_view_explain(struct call *call, const struct job_view *view, struct out *out)
 {
     const struct definition_row *row = view->row;
-    const struct store_triggers *store = &view->op.triggers;
+    const struct store_triggers *store = &view->known;
     out_open(out, NULL, '{');
     out_text(out, "job", row->name);
     out_text(out, "project", row->project);
@@ -290,7 +360,7 @@ static void write_missed(const struct trigger_view *view, const struct misfire_p
 static int64_t decide_missed(struct catalog *catalog, const struct job_view *view, const struct trigger_view *trigger,
                              struct out *out)
 {
-    const struct store_triggers *store = &view->op.triggers;
+    const struct store_triggers *store = &view->known;
     const struct trigger_spec *spec = trigger->spec;
     const struct trigger_state_row *state = find_state(store, spec->name);
     const struct settings *settings = catalog->call->o->options.settings;

@@ -22,12 +22,17 @@ struct job_view {
     struct document *document;        /* NULL: the stored text is not readable by this release */
     struct trigger_view *triggers;
     size_t trigger_count;
-    struct store_op op; /* STORE_TRIGGERS: cursors, states, waiting steps, open runs */
+    struct store_op op;          /* STORE_TRIGGERS, or the memory of a part of one */
+    struct store_triggers known; /* cursors, states, waiting steps, open runs of this job */
     instant next_at;
 };
 
 /* false with call->problem: the store failed. */
 bool job_view_open(struct catalog *catalog, const struct definition_row *row, struct job_view *ret);
+/* Many jobs with one question: ask, then open each of it. The caller releases `ret` (not after false). */
+bool job_views_ask(struct call *call, const struct definition_row *rows, size_t count, struct store_op *ret);
+bool job_view_open_of(struct catalog *catalog, const struct store_op *asked, const struct definition_row *row,
+                      struct job_view *ret);
 void job_view_release(struct job_view *view);
 
 /* The object of lists and of `status`. */

@@ -64,43 +64,62 @@ static void sweep(struct application *application)
     }
 }
 
-/* Order of the document: round-robin must see the same list everywhere. */
-static void list(struct application *application, const struct application_spec *spec)
+static const char *address_at(const struct application *application, size_t i)
 {
+    const struct application_spec *spec = application->document ? &application->document->application : NULL;
+    size_t fixed = spec ? spec->instance_count : 0;
+    return i < fixed ? spec->instances[i] : application->registered.items[i - fixed];
+}
+
+/* Order of the document, then those that announce themselves: round-robin must see the same list everywhere. */
+static void list(struct application *application)
+{
+    size_t count =
+        application->registered.count + (application->document ? application->document->application.instance_count : 0);
+    size_t at = 0;
     for (size_t i = 0; i < application->instances.count; i++)
         application->instances.items[i]->listed = false;
-    for (size_t i = 0; i < spec->instance_count; i++) {
-        struct instance *instance = application_instance(application, spec->instances[i]);
+    for (size_t i = 0; i < count; i++) {
+        struct instance *instance = application_instance(application, address_at(application, i));
         if (!instance)
-            instance = instance_add(application, spec->instances[i]);
+            instance = instance_add(application, address_at(application, i));
         instance->listed = true;
     }
     sweep(application);
-    for (size_t i = 0; i < spec->instance_count; i++)
-        for (size_t k = i; k < application->instances.count; k++)
-            if (strcmp(application->instances.items[k]->address, spec->instances[i]) == 0) {
-                struct instance *here = application->instances.items[i];
-                application->instances.items[i] = application->instances.items[k];
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = at; k < application->instances.count; k++)
+            if (strcmp(application->instances.items[k]->address, address_at(application, i)) == 0) {
+                struct instance *here = application->instances.items[at];
+                application->instances.items[at++] = application->instances.items[k];
                 application->instances.items[k] = here;
                 break;
             }
+}
+
+void application_list(struct scheduler *s, struct application *application)
+{
+    list(application);
+    s->room_freed = true;
+}
+
+struct application *application_need(struct scheduler *s, const char *key)
+{
+    struct application *application = application_find(s, key);
+    return application ? application : add(s, key);
 }
 
 void applications_put(struct scheduler *s, const struct definition_row *row, struct document *document)
 {
     char key[2 * LIMIT_NAME + 2];
     (void)snprintf(key, sizeof key, "%s/%s", row->project, row->name);
-    struct application *application = application_find(s, key);
-    if (!application)
-        application = add(s, key);
+    struct application *application = application_need(s, key);
     if (application->id == 0) {
         application->id = row->id;
         HASH_ADD(hh_id, s->applications_by_id, id, sizeof application->id, application);
     }
     document_free(application->document);
     application->document = document;
-    list(application, &document->application);
-    s->room_freed = true;
+    application_list(s, application);
 }
 
 void applications_drop(struct scheduler *s, int64_t id)
@@ -113,9 +132,7 @@ void applications_drop(struct scheduler *s, int64_t id)
     application->id = 0;
     document_free(application->document);
     application->document = NULL;
-    for (size_t i = 0; i < application->instances.count; i++)
-        application->instances.items[i]->listed = false;
-    sweep(application);
+    list(application);
 }
 
 static void application_free(struct scheduler *s, struct application *application)
@@ -127,6 +144,9 @@ static void application_free(struct scheduler *s, struct application *applicatio
         instance_free(application->instances.items[i]);
     vec_release(&application->instances);
     vec_release(&application->routes);
+    for (size_t i = 0; i < application->registered.count; i++)
+        free(application->registered.items[i]);
+    vec_release(&application->registered);
     document_free(application->document);
     free(application->key);
     free(application);

@@ -192,8 +192,15 @@ void dispatcher_step(struct scheduler *s);
 void dispatcher_collect(struct scheduler *s);
 void headers_make(struct scheduler *s, struct call *call);
 
+/* registered.c: instances that announce themselves */
+void registered_polled(struct scheduler *s, int64_t number);
+void registered_step(struct scheduler *s);
+
 /* instances.c: applications, instances, circuits */
-struct application *application_find(struct scheduler *s, const char *key); /* "project/name"; NULL */
+/* "project/name"; made when there is none. */
+struct application *application_need(struct scheduler *s, const char *key);
+void application_list(struct scheduler *s, struct application *application); /* its registered ones have changed */
+struct application *application_find(struct scheduler *s, const char *key);  /* "project/name"; NULL */
 void applications_put(struct scheduler *s, const struct definition_row *row, struct document *document);
 void applications_drop(struct scheduler *s, int64_t id);
 void applications_release(struct scheduler *s);

@@ -299,6 +299,7 @@ static void poll_answered(struct scheduler *s, struct work *work)
         __atomic_store_n(&s->metrics.feed_lag_ms, poll->change_count ? mono_sub(s->now.mono, work->submitted) : 0,
                          __ATOMIC_RELAXED);
     }
+    registered_polled(s, poll->instances);
     requests_take(s, poll->requests, poll->request_count);
     seen_polled(&s->requests, work->number);
     reports_take(s, poll->reports, poll->report_count);

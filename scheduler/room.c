@@ -164,7 +164,10 @@ static bool world_tls(void *context, const char *project, const char *applicatio
 struct run_world world_of(struct scheduler *s, struct open_run *run)
 {
     s->world_run = run;
-    return (struct run_world){.task = world_task,
+    return (struct run_world){.defaults = {.timeout = s->settings->dispatch.timeout,
+                                           .connect_timeout = s->settings->dispatch.connect_timeout,
+                                           .wait_timeout = s->settings->dispatch.wait_timeout},
+                              .task = world_task,
                               .instances = world_instances,
                               .cursor = world_cursor,
                               .zone = world_zone,

@@ -224,6 +224,7 @@ mono scheduler_step(struct scheduler *s, struct moment now)
     slots_step(s);
     dispatcher_collect(s);
     replica_step(s);
+    registered_step(s);
     recovery_step(s);
     activation_step(s);
     driver_step(s);

@@ -162,6 +162,8 @@ struct application {
     int64_t id;
     struct document *document; /* NULL: direct, or gone */
     VEC(struct instance *) instances;
+    VEC(char *) registered;            /* addresses that announce themselves (registered.c), in order */
+    int64_t registered_read;           /* the reading that showed them last */
     VEC(struct route_instance) routes; /* answer of the last question */
     int32_t in_flight;
     UT_hash_handle hh, hh_id;
@@ -417,6 +419,10 @@ struct scheduler {
     mono reload_retry;
     bool poking, polling;
     mono next_poll;
+    int64_t instances_number, instances_read; /* as polled last; as of the list that we have */
+    int64_t instances_readings;
+    mono instances_due, instances_retry; /* 0 = not; when the first of them expires; not before */
+    bool reading_instances;
     int64_t poll_number;
     struct seen *requests, *reports;
 

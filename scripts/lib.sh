@@ -5,6 +5,8 @@ libsqlite3-dev libcjson-dev libyaml-dev uthash-dev libsodium-dev libzookeeper-mt
 test_packages="libcmocka-dev clang clang-format libclang-rt-14-dev llvm mariadb-server zookeeper python3 python3-pytest python3-requests
 python3-kazoo python3-pymysql iproute2 faketime chromium fonts-noto-cjk curl procps git"
 
+cluster_packages="mariadb-server zookeeper python3"
+
 say() { printf '\n== %s\n' "$*"; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 

@@ -127,6 +127,7 @@ static bool reply_is_old(const struct zookeeper *zk, const struct session_reply 
 static void joined(struct zookeeper *zk)
 {
     zk->phase = PHASE_JOINED;
+    zk->cluster_known = true; /* a service without the id is another one from now on */
     zk->patience = MONO_NEVER;
     zk->self_due = false;
     zk->suspended_told = false;

@@ -12,6 +12,7 @@
 
 #define RESOLUTION_DELAY_MS 60000 /* the client would otherwise resolve its hosts for every single operation */
 #define HEARTBEATS 6              /* of the loop in one session timeout */
+#define PROBE_NAPS 30             /* tenths of a second for a stranger to be let in */
 #define KEEPER_TICKS 12           /* looks of the watchdog in one session timeout */
 
 /* One handle's life. The client's callbacks carry it, so that an old handle cannot speak for a new one. */
@@ -48,6 +49,7 @@ struct session {
     struct era *era; /* of `handle`, or of the one being made */
     int64_t number;  /* of the era that the loop wants */
     bool wanted, quit;
+    int64_t away_since;   /* mono ms of the handle's last disconnection; 0 = connected, or never was */
     struct request *sent; /* the client owes their completions */
 };
 
@@ -147,8 +149,10 @@ static void on_session_event(zhandle_t *handle, int type, int state, const char 
         notice.id = zoo_client_id(handle)->client_id;
         notice.granted = zoo_recv_timeout(handle);
         pthread_mutex_lock(&session->lock);
-        if (session->era == era)
+        if (session->era == era) {
             session->handle = handle; /* this event may come before zookeeper_init has returned */
+            session->away_since = 0;
+        }
         pthread_mutex_unlock(&session->lock);
     } else if (state == ZOO_EXPIRED_SESSION_STATE) {
         notice.state = SESSION_ENDED;
@@ -156,6 +160,10 @@ static void on_session_event(zhandle_t *handle, int type, int state, const char 
         notice.state = SESSION_AUTH_FAILED;
     } else {
         notice.state = SESSION_DISCONNECTED;
+        pthread_mutex_lock(&session->lock);
+        if (session->era == era && !session->away_since)
+            session->away_since = loop_clock().mono.ms;
+        pthread_mutex_unlock(&session->lock);
     }
     notice_post(session, notice);
 }
@@ -242,6 +250,7 @@ static void keeper_shut(struct session *session)
     struct era *era = session->era;
     session->handle = NULL;
     session->era = NULL;
+    session->away_since = 0;
     pthread_mutex_unlock(&session->lock);
     (void)zookeeper_close(handle);
     free(era);
@@ -259,6 +268,50 @@ static bool keeper_sees_hang(struct session *session, int64_t *last_look)
     if (now - looked > 3 * timeout / KEEPER_TICKS)
         return false;
     return now - __atomic_load_n(&session->beat, __ATOMIC_ACQUIRE) > timeout / 2;
+}
+
+/* Strangers are welcome, we are not: so it is with a service that was wiped, which turns away whoever has seen a later
+ * transaction than its last, for ever. */
+struct estrangement {
+    int64_t probed_at;
+    int welcomes; /* in a row */
+};
+
+static void on_probe_event(zhandle_t *handle, int type, int state, const char *path, void *context)
+{
+    (void)handle;
+    (void)path;
+    if (type == ZOO_SESSION_EVENT)
+        __atomic_store_n((int *)context, state, __ATOMIC_RELEASE);
+}
+
+static bool probe_is_welcome(struct session *session)
+{
+    const struct timespec nap = {.tv_nsec = 100000000};
+    int state = 0;
+    zhandle_t *handle = zookeeper_init2(session->hosts, on_probe_event, (int)session->options.timeout, NULL, &state, 0,
+                                        zookeeper_log_line);
+    for (int i = 0; handle && i < PROBE_NAPS && __atomic_load_n(&state, __ATOMIC_ACQUIRE) != ZOO_CONNECTED_STATE; i++)
+        (void)nanosleep(&nap, NULL);
+    bool welcome = __atomic_load_n(&state, __ATOMIC_ACQUIRE) == ZOO_CONNECTED_STATE;
+    if (handle)
+        (void)zookeeper_close(handle);
+    return welcome;
+}
+
+/* Twice in a row, a session's time apart: our session is over by then, whatever the reason. Lock as above. */
+static bool keeper_sees_estrangement(struct session *session, struct estrangement *e)
+{
+    int64_t now = loop_clock().mono.ms, away = session->away_since, timeout = session_timeout(session);
+    if (!away || now - away < 2 * timeout || now - e->probed_at < timeout)
+        return false;
+    e->welcomes = e->probed_at < away ? 0 : e->welcomes;
+    pthread_mutex_unlock(&session->lock);
+    bool welcome = probe_is_welcome(session);
+    pthread_mutex_lock(&session->lock);
+    e->probed_at = loop_clock().mono.ms;
+    e->welcomes = welcome ? e->welcomes + 1 : 0;
+    return session->handle && session->away_since == away && e->welcomes >= 2;
 }
 
 static void keeper_wait(struct session *session)
@@ -279,13 +332,15 @@ static void *keeper_run(void *context)
 {
     struct session *session = context;
     int64_t last_look = loop_clock().mono.ms;
+    struct estrangement strange = {0};
     pthread_mutex_lock(&session->lock);
     while (!session->quit) {
         if (session->handle && session->era->number != session->number) {
             keeper_shut(session);
         } else if (session->wanted && !session->handle) {
             keeper_open(session);
-        } else if (session->handle && keeper_sees_hang(session, &last_look)) {
+        } else if (session->handle &&
+                   (keeper_sees_hang(session, &last_look) || keeper_sees_estrangement(session, &strange))) {
             int64_t number = session->era->number;
             keeper_shut(session);
             notice_post(session, (struct notice){.era = number, .watch = -1, .state = SESSION_ENDED});

@@ -128,10 +128,15 @@ static bool derived_token_valid(struct signer *signer, const char *key, const ch
     return valid;
 }
 
+static void derived_application_key(struct signer *signer, const char *application, char ret[SIGNATURE_SIZE])
+{
+    crypto_application_key(((const struct derived_signer *)signer)->cluster_key, application, ret);
+}
+
 struct signer *crypto_signer(const unsigned char cluster_key[32])
 {
     struct derived_signer *derived = mem_new(struct derived_signer);
-    derived->signer = (struct signer){derived_sign, derived_token, derived_token_valid};
+    derived->signer = (struct signer){derived_sign, derived_token, derived_token_valid, derived_application_key};
     memcpy(derived->cluster_key, cluster_key, sizeof derived->cluster_key);
     return &derived->signer;
 }

@@ -119,6 +119,25 @@ static span retry_after_parse(const char *text, instant now)
     return left < 0 ? 0 : left > RETRY_AFTER_MAX ? RETRY_AFTER_MAX : left;
 }
 
+/* Whoever reads two lengths, or one that overflows, may take a piece of the body for the next answer: refused, while
+ * curl would take the last one, or read on. */
+static bool length_sound(struct transfer *transfer, const char *text)
+{
+    int64_t length = 0;
+    bool number = *text;
+    for (; *text && number; text++) {
+        int digit = *text - '0';
+        number = digit >= 0 && digit <= 9 && length <= (INT64_MAX - digit) / 10;
+        length = number ? length * 10 + digit : length;
+    }
+    if (!number)
+        transfer->misframed = "its Content-Length is no number of bytes";
+    else if (transfer->length_said >= 0 && transfer->length_said != length)
+        transfer->misframed = "it has two headers Content-Length that differ";
+    transfer->length_said = length;
+    return !transfer->misframed;
+}
+
 static size_t on_header(char *bytes, size_t size, size_t count, void *context)
 {
     struct transfer *transfer = context;
@@ -133,6 +152,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *context)
     if (length > 5 && memcmp(bytes, "HTTP/", 5) == 0) { /* a block begins; one before it was interim (1xx) */
         call->retry_after = -1;
         transfer->head_whole = false;
+        transfer->length_said = -1;
         call->content_type[0] = transfer->location[0] = '\0';
     } else if ((length == 2 && bytes[0] == '\r') || (length == 1 && bytes[0] == '\n')) {
         transfer->head_whole = true;
@@ -143,6 +163,9 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *context)
     } else if (length > 12 && strncasecmp(bytes, "retry-after:", 12) == 0) {
         header_value(bytes + 12, length - 12, text, sizeof text);
         call->retry_after = retry_after_parse(text, transfer->now);
+    } else if (length > 15 && strncasecmp(bytes, "content-length:", 15) == 0) {
+        header_value(bytes + 15, length - 15, text, sizeof text);
+        return length_sound(transfer, text) ? length : 0;
     }
     return length;
 }
@@ -395,7 +418,8 @@ bool transfer_prepare(struct transfer *transfer, struct dispatch_call *call, spa
     transfer->header_bytes = 0;
     transfer->starts = 0;
     transfer->reused = transfer->name_allowed = transfer->too_big = transfer->flooded = transfer->head_whole = false;
-    transfer->refused = NULL;
+    transfer->refused = transfer->misframed = NULL;
+    transfer->length_said = -1;
     transfer->location[0] = transfer->error[0] = '\0';
     str_init(&transfer->body, call->response_max ? call->response_max : LIMIT_RESPONSE);
     (void)curl_easy_setopt(transfer->easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(connect));
@@ -450,7 +474,7 @@ static enum dispatch_end end_classify(const struct transfer *transfer, CURLcode 
 {
     if (transfer->too_big)
         return DISPATCH_TOO_BIG;
-    if (transfer->flooded)
+    if (transfer->flooded || transfer->misframed)
         return DISPATCH_BAD_ANSWER;
     if (code == CURLE_OK && !transfer->head_whole) /* curl is content when the connection ends within the headers */
         return DISPATCH_UNKNOWN;
@@ -477,6 +501,8 @@ static void error_fill(const struct transfer *transfer, CURLcode code, long stat
             transfer->body.maximum);
     else if (transfer->flooded || (code == CURLE_OUT_OF_MEMORY && call->end == DISPATCH_BAD_ANSWER))
         (void)call_refuse(call, "the headers of the answer are larger than %zu bytes", HEADERS_MAX);
+    else if (transfer->misframed)
+        (void)call_refuse(call, "the answer cannot be read: %s", transfer->misframed);
     else if (call->end == DISPATCH_BAD_ANSWER && (code == CURLE_OK || status == 101))
         (void)call_refuse(call, "the answer ends with status %ld, which is no final status", status);
     else if (transfer->refused && transfer->starts == 0)

@@ -34,6 +34,8 @@ struct transfer {
     bool name_allowed;     /* by dispatch.allow */
     bool head_whole;       /* the empty line behind the headers has come */
     bool too_big, flooded; /* why a callback stopped the transfer */
+    const char *misframed; /* the same: what is wrong with the answer's length */
+    int64_t length_said;   /* Content-Length of the present block; −1 = none */
     const char *refused;   /* why an address was refused */
     instant now;           /* of the start, for Retry-After dates */
     char refused_ip[64];

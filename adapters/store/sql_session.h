@@ -119,6 +119,7 @@ enum status case_update(struct session *s, const struct case_update *update, con
 
 #define SEQUENCE_CHANGE "change"
 #define SEQUENCE_TRIMMED "change_trimmed"
+#define SEQUENCE_INSTANCE "instance"
 
 /* Takes `count` numbers; the first is returned. Locks the row until the end of the transaction. */
 enum status sequence_take(struct session *s, const char *name, int64_t count, int64_t *ret_first) MUST_USE;

@@ -6,9 +6,12 @@
 
 enum status sql_cluster(struct session *s, struct store_cluster *op)
 {
-    struct db_statement *q;
-    enum status status =
-        db_query(s->db, "SELECT cluster_id, generation, cluster_key FROM cluster WHERE one = 1", NULL, 0, &q);
+    struct db_statement *q = NULL;
+    enum status status = STATUS_OK;
+    if (op->next_generation) /* by two after a lost reply: no harm, generations need only rise */
+        status = db_exec(s->db, "UPDATE cluster SET generation = generation + 1 WHERE one = 1", NULL, 0, NULL);
+    if (status == STATUS_OK)
+        status = db_query(s->db, "SELECT cluster_id, generation, cluster_key FROM cluster WHERE one = 1", NULL, 0, &q);
     if (status == STATUS_OK)
         status = db_step(q);
     if (status == STATUS_OK) {

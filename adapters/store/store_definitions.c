@@ -352,6 +352,18 @@ enum status sql_put(struct session *s, struct store_put *op)
     return store_definition(s, op, project);
 }
 
+enum status sql_puts(struct session *s, struct store_puts *op)
+{
+    enum status status = feed_lock(s);
+    op->failed = op->count;
+    for (size_t i = 0; i < op->count && status == STATUS_OK; i++) {
+        status = sql_put(s, &op->items[i]);
+        if (status != STATUS_OK)
+            op->failed = i;
+    }
+    return status;
+}
+
 /* ---- deleting ------------------------------------------------------------------------------------------------------
  */
 

@@ -150,33 +150,74 @@ static enum status add_running(struct session *s, struct store_list *op, size_t 
     return query_close(&q, status);
 }
 
-/* The newest that has ended, among those scheduled at `since` or later (which spares a look into every day). */
-static enum status add_last_run(struct session *s, struct definition_row *job, instant since)
+struct last_ids {
+    VEC(int64_t) v;
+};
+
+/* Ids of the newest run that has ended of each job that has none yet, among those scheduled at `since` or later (which
+ * spares a look into every day). One question for many jobs: each is answered along (job, scheduled_at). */
+static enum status find_last_runs(struct session *s, const struct store_list *op, size_t at, size_t n, instant since,
+                                  struct last_ids *ret)
 {
-    struct db_statement *q;
-    enum status status = db_query(s->db,
-                                  "SELECT " RUN_COLUMNS " FROM run WHERE job = ? AND scheduled_at >= ? AND day >= ? "
-                                  "AND open_slot IS NULL ORDER BY scheduled_at DESC LIMIT 1",
-                                  VALUES(db_i(job->id), db_i(since.ms), db_i(day_of(since))), &q);
-    if (status == STATUS_OK && (status = db_step(q)) == STATUS_OK) {
-        job->last_run = arena_new(s->arena, struct run_row);
-        if (job->last_run)
-            run_read(s, q, job->last_run);
-        else
+    int64_t jobs[LIST_MAX];
+    size_t count = 0;
+    for (size_t i = at; i < at + n; i++)
+        if (!op->rows[i].last_run)
+            jobs[count++] = op->rows[i].id;
+    if (!count)
+        return STATUS_OK;
+    struct query q;
+    query_init(&q, "SELECT (SELECT r.id FROM run r WHERE r.job = j.id");
+    query_with(&q, " AND r.scheduled_at >= ?", db_i(since.ms));
+    query_with(&q, " AND r.day >= ?", db_i(day_of(since)));
+    query_add(&q, " AND r.open_slot IS NULL ORDER BY r.scheduled_at DESC LIMIT 1) FROM job j WHERE j.id");
+    query_in(&q, jobs, count);
+    enum status status = query_open(s, &q);
+    while (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK)
+        if (!db_is_null(q.rows, 0))
+            vec_add(&ret->v, db_number(q.rows, 0));
+    ret->v.count = int64_unique(ret->v.items, ret->v.count);
+    return query_close(&q, status);
+}
+
+static enum status read_last_runs(struct session *s, struct store_list *op, const int64_t *ids, size_t n)
+{
+    struct query q;
+    query_init(&q, "SELECT " RUN_COLUMNS " FROM run WHERE");
+    query_with(&q, " day = ? AND id", db_i(run_id_day(ids[0])));
+    query_in(&q, ids, n);
+    enum status status = query_open(s, &q);
+    while (status == STATUS_OK && !s->no_room && (status = query_step(&q)) == STATUS_OK) {
+        struct run_row *run = arena_new(s->arena, struct run_row);
+        if (!run) {
             s->no_room = true;
+            break;
+        }
+        run_read(s, q.rows, run);
+        for (size_t i = 0; i < op->count; i++)
+            if (op->rows[i].id == run->job)
+                op->rows[i].last_run = run;
     }
-    db_end(q);
-    return status == STATUS_END ? STATUS_OK : status;
+    return query_close(&q, status);
 }
 
 static enum status add_last_runs(struct session *s, struct store_list *op)
 {
     instant now = INSTANT_NONE;
     enum status status = db_now(s->db, &now);
-    for (size_t i = 0; i < op->count && status == STATUS_OK && !s->no_room; i++) {
-        status = add_last_run(s, &op->rows[i], instant_add(now, -SPAN_DAY));
-        if (status == STATUS_OK && !op->rows[i].last_run)
-            status = add_last_run(s, &op->rows[i], (instant){0});
+    const instant since[] = {instant_add(now, -SPAN_DAY), {0}};
+    for (size_t round = 0; round < 2 && status == STATUS_OK && !s->no_room; round++) {
+        struct last_ids found = {0};
+        for (size_t at = 0, n; at < op->count && status == STATUS_OK; at += n) {
+            n = piece_length(at, op->count);
+            status = find_last_runs(s, op, at, n, since[round], &found);
+        }
+        found.v.count = int64_unique(found.v.items, found.v.count);
+        for (size_t at = 0, n; at < found.v.count && status == STATUS_OK; at += n) {
+            n = piece_of_day(found.v.items, at, found.v.count);
+            status = read_last_runs(s, op, found.v.items + at, n);
+        }
+        vec_release(&found.v);
     }
     return status;
 }

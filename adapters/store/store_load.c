@@ -292,54 +292,95 @@ enum status sql_slots_load(struct session *s, struct store_slots_load *op)
     return status;
 }
 
-enum status sql_triggers(struct session *s, struct store_triggers *op)
+struct watched {
+    VEC(struct job_through) places;
+    VEC(int64_t) ids, slots, runs;
+    struct cursors cursors;
+    struct states states;
+    VEC(struct run_row) open_runs;
+};
+
+static enum status watch_places(struct session *s, const int64_t *jobs, size_t count, struct watched *w)
 {
-    struct job_through place = {.job = op->job, .through = INSTANT_NONE};
-    struct cursors cursors = {0};
-    struct states states = {0};
-    VEC(struct run_row) runs = {0};
-    VEC(int64_t) ids = {0};
-    int64_t slot = -1;
-    enum status status = db_read_number(s->db, "SELECT slot FROM job WHERE id = ?", VALUES(db_i(op->job)), &slot);
-    if (status == STATUS_NOT_FOUND)
-        return error_set(s->error, STATUS_NOT_FOUND, "there is no such job");
-    if (status == STATUS_OK)
-        status = db_read_number(s->db, "SELECT decided_through FROM slot WHERE slot = ?", VALUES(db_i(slot)),
-                                &place.through.ms);
-    if (status == STATUS_OK)
-        status = cursors_of_jobs(s, &place, 1, &cursors);
-    if (status == STATUS_OK)
-        status = states_of_jobs(s, &op->job, 1, &states);
+    struct query q;
+    query_init(&q, "SELECT j.id, j.slot, s.decided_through FROM job j JOIN slot s ON s.slot = j.slot WHERE j.id");
+    query_in(&q, jobs, count);
+    enum status status = query_open(s, &q);
+    while (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK) {
+        vec_add(&w->ids, db_number(q.rows, 0));
+        vec_add(&w->slots, db_number(q.rows, 1));
+        vec_add(&w->places, ((struct job_through){db_number(q.rows, 0), db_instant(q.rows, 2)}));
+    }
+    return query_close(&q, status);
+}
+
+static enum status watch_runs(struct session *s, size_t at, size_t n, struct watched *w)
+{
     struct query q;
     query_init(&q, "SELECT " RUN_COLUMNS " FROM run");
     query_add(&q, s->db->dialect->use_open_index);
-    query_with(&q, " WHERE open_slot = ?", db_i(slot));
-    query_with(&q, " AND job = ? ORDER BY id", db_i(op->job));
-    if (status == STATUS_OK)
-        status = query_open(s, &q);
+    query_add(&q, " WHERE open_slot");
+    query_in(&q, w->slots.items + at, n);
+    query_add(&q, " AND job");
+    query_in(&q, w->ids.items + at, n);
+    query_add(&q, " ORDER BY id");
+    enum status status = query_open(s, &q);
     while (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK) {
-        run_read(s, q.rows, vec_push(&runs));
-        vec_add(&ids, runs.items[runs.count - 1].id);
+        run_read(s, q.rows, vec_push(&w->open_runs));
+        vec_add(&w->runs, w->open_runs.items[w->open_runs.count - 1].id);
     }
-    status = query_close(&q, status);
+    return query_close(&q, status);
+}
+
+/* Steps that wait with a reason. */
+static enum status watch_steps(struct session *s, struct watched *w, struct store_triggers *op)
+{
     struct step_row *steps = NULL;
-    size_t step_count = 0;
-    if (status == STATUS_OK)
-        status = steps_of_runs(s, ids.items, ids.count, &steps, &step_count);
+    size_t count = 0;
+    w->runs.count = int64_unique(w->runs.items, w->runs.count);
+    enum status status = steps_of_runs(s, w->runs.items, w->runs.count, &steps, &count);
     op->waiting_count = 0;
-    for (size_t i = 0; steps && i < step_count; i++)
+    for (size_t i = 0; steps && i < count; i++)
         if (steps[i].state == STEP_WAITING && steps[i].reason)
             steps[op->waiting_count++] = steps[i];
     op->waiting = steps;
-    op->cursors = KEEP(s, cursors.rows);
-    op->cursor_count = cursors.rows.count;
-    op->states = KEEP(s, states.rows);
-    op->state_count = states.rows.count;
-    op->open_runs = KEEP(s, runs);
-    op->open_run_count = runs.count;
-    vec_release(&cursors.rows);
-    vec_release(&states.rows);
-    vec_release(&runs);
-    vec_release(&ids);
+    return status;
+}
+
+enum status sql_triggers(struct session *s, struct store_triggers *op)
+{
+    const int64_t *jobs = op->job ? &op->job : op->jobs;
+    size_t count = op->job ? 1 : op->job_count;
+    struct watched w = {0};
+    enum status status = STATUS_OK;
+    for (size_t at = 0, n; at < count && status == STATUS_OK; at += n) {
+        n = piece_length(at, count);
+        status = watch_places(s, jobs + at, n, &w);
+    }
+    if (status == STATUS_OK && op->job && !w.ids.count)
+        status = error_set(s->error, STATUS_NOT_FOUND, "there is no such job");
+    if (status == STATUS_OK)
+        status = cursors_of_jobs(s, w.places.items, w.places.count, &w.cursors);
+    if (status == STATUS_OK)
+        status = states_of_jobs(s, w.ids.items, w.ids.count, &w.states);
+    for (size_t at = 0, n; at < w.ids.count && status == STATUS_OK; at += n) {
+        n = piece_length(at, w.ids.count);
+        status = watch_runs(s, at, n, &w);
+    }
+    if (status == STATUS_OK)
+        status = watch_steps(s, &w, op);
+    op->cursors = KEEP(s, w.cursors.rows);
+    op->cursor_count = w.cursors.rows.count;
+    op->states = KEEP(s, w.states.rows);
+    op->state_count = w.states.rows.count;
+    op->open_runs = KEEP(s, w.open_runs);
+    op->open_run_count = w.open_runs.count;
+    vec_release(&w.places);
+    vec_release(&w.ids);
+    vec_release(&w.slots);
+    vec_release(&w.runs);
+    vec_release(&w.cursors.rows);
+    vec_release(&w.states.rows);
+    vec_release(&w.open_runs);
     return status;
 }

@@ -298,12 +298,14 @@ static enum status poll_marks(struct session *s, struct store_poll *op, int64_t 
     enum status status =
         db_query(s->db,
                  "SELECT (SELECT value FROM sequence WHERE name = ?), (SELECT value FROM sequence WHERE name = ?), "
-                 "(SELECT n.wish FROM boot b JOIN node n ON n.node = b.node WHERE b.boot = ?)",
-                 VALUES(db_t(SEQUENCE_CHANGE), db_t(SEQUENCE_TRIMMED), db_i(op->boot)), &q);
+                 "(SELECT n.wish FROM boot b JOIN node n ON n.node = b.node WHERE b.boot = ?), "
+                 "(SELECT value FROM sequence WHERE name = ?)",
+                 VALUES(db_t(SEQUENCE_CHANGE), db_t(SEQUENCE_TRIMMED), db_i(op->boot), db_t(SEQUENCE_INSTANCE)), &q);
     if (status == STATUS_OK && (status = db_step(q)) == STATUS_OK) {
         op->head = db_number(q, 0);
         *ret_low = db_number(q, 1);
         op->wish = !db_is_null(q, 2) && db_number(q, 2) == NODE_DRAIN ? NODE_DRAIN : NODE_WORK;
+        op->instances = db_number(q, 3);
     }
     db_end(q);
     return status;

@@ -150,6 +150,14 @@ static void lay_over(struct call_spec *call, const struct call_spec *over)
 
 struct call_spec call_spec_resolve(const struct call_spec *task, const struct step_spec *step)
 {
+    return call_spec_resolve_with(task, step, NULL);
+}
+
+struct call_spec call_spec_resolve_with(const struct call_spec *task, const struct step_spec *step,
+                                        const struct call_defaults *defaults)
+{
+    static const struct call_defaults built_in = {CALL_TIMEOUT_DEFAULT, CONNECT_TIMEOUT_DEFAULT, WAIT_TIMEOUT_DEFAULT};
+    const struct call_defaults *unsaid = defaults ? defaults : &built_in;
     struct call_spec call = {
         .timeout = -1, .connect_timeout = -1, .wait_timeout = -1, .repeat = REPEAT_UNSET, .success = SUCCESS_AUTO};
     if (task)
@@ -159,11 +167,11 @@ struct call_spec call_spec_resolve(const struct call_spec *task, const struct st
     if (!call.method)
         call.method = "POST";
     if (call.timeout < 0)
-        call.timeout = CALL_TIMEOUT_DEFAULT;
+        call.timeout = unsaid->timeout;
     if (call.connect_timeout < 0)
-        call.connect_timeout = CONNECT_TIMEOUT_DEFAULT;
+        call.connect_timeout = unsaid->connect_timeout;
     if (call.wait_timeout < 0)
-        call.wait_timeout = WAIT_TIMEOUT_DEFAULT;
+        call.wait_timeout = unsaid->wait_timeout;
     if (call.repeat == REPEAT_UNSET)
         call.repeat = REPEAT_SAME_INSTANCE;
     if (call.serial)

@@ -164,5 +164,11 @@ bool trigger_name_reserved(const char *name);
 /* The call of a step: the task's, with what the step overrides laid over it. `task` may be NULL (direct url).
  * Defaults are filled in: nothing in the result is "unset". */
 struct call_spec call_spec_resolve(const struct call_spec *task, const struct step_spec *step);
+struct call_defaults {
+    span timeout, connect_timeout, wait_timeout; /* ms */
+};
+/* The same with other defaults of time; NULL: the built-in ones. */
+struct call_spec call_spec_resolve_with(const struct call_spec *task, const struct step_spec *step,
+                                        const struct call_defaults *defaults);
 
 #endif

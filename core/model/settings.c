@@ -97,6 +97,8 @@ static const struct setting table[] = {
      "addresses that may be called beside the default ones: CIDRs and host:port, by commas"},
     {"dispatch.deny", SETTING_STRING, AT(dispatch.deny), "", NULL, 0, 0, true, false,
      "addresses that may not be called: CIDRs and host:port, by commas"},
+    {"dispatch.tls_ca", SETTING_STRING, AT(dispatch.tls_ca), "", NULL, 0, 0, false, false,
+     "file with the certificates that executors are checked against; empty: the system's"},
 
     {"server.listen", SETTING_STRING, AT(server.listen), "127.0.0.1:8420", NULL, 1, 0, false, false,
      "host:port of the API and the interface"},

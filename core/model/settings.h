@@ -51,6 +51,7 @@ struct settings {
         span timeout, connect_timeout, wait_timeout; /* 1h 5s 10m */
         char allow[SETTING_TEXT];                    /* comma-separated CIDRs and host:port */
         char deny[SETTING_TEXT];
+        char tls_ca[SETTING_TEXT];
     } dispatch;
     struct {
         char listen[SETTING_TEXT]; /* 127.0.0.1:8420 */

@@ -18,6 +18,8 @@ struct signer {
      * Nothing of it is stored; every node of the cluster can make and check it. */
     void (*token)(struct signer *signer, const char *key, char ret[SIGNATURE_SIZE]);
     bool (*token_valid)(struct signer *signer, const char *key, const char *token); /* in constant time */
+    /* The key itself, for those who check signatures: "whsec_<base64>". */
+    void (*application_key)(struct signer *signer, const char *application, char ret[SIGNATURE_SIZE]);
 };
 
 #endif

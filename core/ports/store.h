@@ -233,12 +233,15 @@ struct change_row {
     /* definitions */                                \
     X(STORE_DEFINITIONS, definitions, "definitions") \
     X(STORE_PUT, put, "put")                         \
+    X(STORE_PUTS, puts, "puts")                      \
     X(STORE_DELETE, delete, "delete")                \
     X(STORE_LIST, list, "list")                      \
     /* requests and history */                       \
     X(STORE_REQUEST_ADD, request_add, "request_add") \
     X(STORE_REPORT_READ, report_read, "report_read") \
     X(STORE_REPORT_ADD, report_add, "report_add")    \
+    X(STORE_INSTANCE_SET, instance_set, "instance")  \
+    X(STORE_INSTANCES, instances, "instances")       \
     X(STORE_RUNS_LIST, runs_list, "runs_list")       \
     X(STORE_RUN_READ, run_read, "run_read")          \
     X(STORE_LEDGER, ledger, "ledger")                \
@@ -259,6 +262,7 @@ enum store_op_kind {
 
 /* Identity of this installation: made at the first start, never changed. */
 struct store_cluster {
+    bool next_generation;  /* in: raise it first (another coordination service counts its epochs from the beginning) */
     char id[40];           /* out: text id */
     int64_t generation;    /* out: rises with adopt-coordination */
     unsigned char key[32]; /* out: cluster key (callback tokens, internal routes, derived application keys) */
@@ -429,6 +433,7 @@ struct store_poll {
     size_t request_count;
     struct report_row *reports; /* by id; at most STORE_POLL_REPORTS */
     size_t report_count;
+    int64_t instances;   /* out: rises when an instance comes, changes or leaves */
     enum node_wish wish; /* out: of the boot's node */
     instant store_now;   /* out */
 };
@@ -539,6 +544,13 @@ struct store_put {
     const char *before;      /* out: earlier document, NULL = none */
 };
 
+/* Several, in this order, in one transaction: all or nothing. What one refuses, refuses all; `failed` says which. */
+struct store_puts {
+    struct store_put *items;
+    size_t count;
+    size_t failed; /* out: index, when the status is not OK; count = none in particular */
+};
+
 /* CONFLICT when in use (error names by whom); NOT_FOUND. Jobs leave a tombstone. */
 struct store_delete {
     enum document_kind kind;
@@ -605,6 +617,33 @@ struct store_report_add {
     bool canceled;         /* out, as above */
 };
 
+enum instance_source { INSTANCE_HTTP, INSTANCE_ZOOKEEPER };
+
+/* An instance that announces itself. It is there while expires_at lies ahead, by the store's clock. */
+struct instance_row {
+    const char *project, *application, *address; /* names; "host:port" */
+    enum instance_source source;
+    const char *version;                     /* of its program; NULL = not told */
+    const char *document;                    /* what it told, JSON; out: only when asked for one project */
+    instant first_seen, seen_at, expires_at; /* out */
+};
+
+/* Announces it for so long, or takes it off. */
+struct store_instance_set {
+    struct instance_row row;
+    span ttl;
+    bool remove;
+    bool fresh; /* out: it was not there, told something else, or has left: poll.instances has risen */
+};
+
+/* Those that are there now, by project, application, address; NULL = all. */
+struct store_instances {
+    const char *project, *application;
+    struct instance_row *rows; /* out */
+    size_t count;
+    instant store_now; /* out */
+};
+
 struct store_runs_list {
     const char *project; /* NULL = all */
     const char *job;     /* name; NULL = any */
@@ -648,9 +687,11 @@ struct store_ledger {
     int64_t total;
 };
 
-/* Cursors, states and waiting steps of one job: what `explain` shows. */
+/* Cursors, states, open runs and waiting steps of jobs: what lists and `explain` show. */
 struct store_triggers {
-    int64_t job;
+    int64_t job;         /* one job, NOT_FOUND when there is none; or, with 0, */
+    const int64_t *jobs; /* these, those that are missing left out */
+    size_t job_count;
     struct trigger_cursor *cursors;
     size_t cursor_count;
     struct trigger_state_row *states;

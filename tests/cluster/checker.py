@@ -50,7 +50,7 @@ class Check:
     def __init__(self, cluster, jobs, faults=(), acknowledged=()):
         self.cluster, self.jobs, self.acknowledged = cluster, jobs, acknowledged
         self.missed, self.doubled, self.lost, self.wrong = [], [], [], []
-        self.excused = Windows([(f["begin"], f["finish"] + f.get("after", 8000)) for f in faults if f.get("excuses")])
+        self.excused = Windows([(f["begin"], f["finish"] + {"exec": 20_000}.get(f["excuses"], 8000)) for f in faults if f.get("excuses")])
         self.latest = self.gap = 0
         self.gap_of = self.latest_of = None
         self.promised = 0

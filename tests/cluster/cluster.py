@@ -188,7 +188,8 @@ class Cluster:
         ports = self.ports[node] if node else {"db": self.db.port, **{f"zk{i + 1}": m.port for i, m in enumerate(self.zk.members)}}
         hosts = ",".join(f"127.0.0.1:{ports[f'zk{i + 1}']}" for i in range(len(self.zk.members)))
         sets = [f"store.url=mysql://{self.user}@127.0.0.1:{ports['db']}/carillon_chaos", f"coordination.url=zk://{hosts}/chaos",
-                f"coordination.session_timeout={self.session}s", "dispatch.allow=127.0.0.0/8", *self.settings]
+                f"coordination.session_timeout={self.session}s", "dispatch.allow=127.0.0.0/8",
+                "dispatch.max_per_instance=2000", *self.settings]  # one executor stands for many: what it holds up must not hold up the rest
         return [word for s in sets for word in ("--set", s)]
 
     def _env(self, node=None):

@@ -56,7 +56,7 @@ class MariaDB:
         install = ["mariadb-install-db", "--no-defaults", f"--datadir={self.data}", "--auth-root-authentication-method=normal",
                    "--skip-test-db", *self.user]
         for attempt in range(3):
-            result = subprocess.run(install, check=False, capture_output=True, text=True)
+            result = subprocess.run(install, check=False, capture_output=True, text=True, env=dict(os.environ, TMPDIR=folder))
             if result.returncode == 0:
                 break
             print(f"mariadb-install-db failed ({attempt + 1}): {result.stdout[-2000:]}{result.stderr[-2000:]}", file=sys.stderr)

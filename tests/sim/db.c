@@ -226,6 +226,7 @@ void db_wish(struct db *db, const char *node, enum node_wish wish)
 static enum status op_cluster(struct db *db, struct store_op *op)
 {
     (void)snprintf(op->cluster.id, sizeof op->cluster.id, "simulation");
+    db->generation += op->cluster.next_generation;
     op->cluster.generation = db->generation;
     op->cluster.store_now.ms = db->now;
     return STATUS_OK;

@@ -96,3 +96,16 @@ def test_enqueued_while_no_scheduler_runs(cluster, executor):
     assert cluster.api.run(run)["state"] == "queued"
     cluster.scheduler("s1")
     assert cluster.api.ended(run, 30)["state"] == "succeeded"
+
+
+def test_own_services_are_never_called(cluster, services):
+    """Store and coordination of this cluster and the scheduler itself, though dispatch.allow names their network."""
+    db, zk = services
+    ports = [db.port, zk.port, cluster.scheduler("s1").port]
+    runs = []
+    for n, url in enumerate(u for port in ports for u in (f"http://127.0.0.1:{port}/", f"http://localhost:{port}/", f"http://[::ffff:127.0.0.1]:{port}/")):
+        cluster.api.job(f"own{n}", [{"step": "a", "url": url, "method": "GET", "wait_timeout": "0s", "timeout": "3s"}])
+        runs.append((url, cluster.api.enqueue(f"own{n}")))
+    for url, run in runs:
+        (attempt,) = cluster.api.ended(run)["steps"][0]["attempts"]
+        assert attempt["class"] == "not_sent" and "refused: it is" in attempt["error"] and attempt["bytes_sent"] == 0, (url, attempt)

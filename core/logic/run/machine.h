@@ -85,6 +85,7 @@ struct run_world {
     uint64_t random; /* fresh number for this call */
     void *context;
     bool (*tls)(void *context, const char *project, const char *application); /* https? NULL: never */
+    struct call_defaults defaults; /* of calls that say nothing; timeout 0: the built-in ones */
 };
 
 enum run_event_kind {

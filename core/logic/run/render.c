@@ -101,7 +101,7 @@ bool call_of(const struct run *run, const struct step_spec *spec, const struct r
         if (!task)
             return false;
     }
-    *ret = call_spec_resolve(task ? &task->call : NULL, spec);
+    *ret = call_spec_resolve_with(task ? &task->call : NULL, spec, world->defaults.timeout ? &world->defaults : NULL);
     return true;
 }
 

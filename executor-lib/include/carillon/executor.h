@@ -51,7 +51,7 @@ struct carillon_options {
     /* Folder for keys and answers, made when it is not there, for this process alone; NULL = memory only. Each call
      * with a key is written (and fsynced) before its handler begins and before it is answered. */
     const char *idempotency_dir;
-    /* "whsec_…" as `carillon admin application-key` shows it; several, separated by a blank, while it is changed.
+    /* "whsec_…" as `carillon application-key` shows it; several, separated by a blank, while it is changed.
      * Calls without a right signature are refused with 401. NULL = not checked */
     const char *application_key;
     unsigned signature_seconds; /* age at most; 0 = 300 */

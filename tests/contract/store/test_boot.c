@@ -21,6 +21,24 @@ static void test_cluster_identity_lasts(void **state)
     store_op_release(&again);
 }
 
+static void test_generations_rise(void **state)
+{
+    struct store *store = *state;
+    OP(before, STORE_CLUSTER);
+    DO(store, &before);
+    OP(raised, STORE_CLUSTER);
+    raised.cluster.next_generation = true;
+    DO(store, &raised);
+    assert_int_equal(raised.cluster.generation, before.cluster.generation + 1);
+    OP(after, STORE_CLUSTER);
+    DO(store, &after);
+    assert_int_equal(after.cluster.generation, before.cluster.generation + 1);
+    assert_string_equal(after.cluster.id, before.cluster.id);
+    store_op_release(&before);
+    store_op_release(&raised);
+    store_op_release(&after);
+}
+
 static void test_each_start_is_a_new_boot(void **state)
 {
     struct store *store = *state;
@@ -245,6 +263,7 @@ int main(int argc, char **argv)
     kit_begin(argc, argv);
 #define T(f) cmocka_unit_test_setup_teardown(f, kit_setup, kit_teardown)
     const struct CMUnitTest tests[] = {T(test_cluster_identity_lasts),
+                                       T(test_generations_rise),
                                        T(test_each_start_is_a_new_boot),
                                        T(test_boot_read),
                                        T(test_a_fenced_boot_fences_nobody),

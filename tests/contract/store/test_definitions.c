@@ -435,6 +435,91 @@ static void test_every_write_is_audited(void **state)
     store_op_release(&audit);
 }
 
+static void test_a_set_is_written_whole_or_not_at_all(void **state)
+{
+    struct store *store = *state;
+    struct store_put items[3] = {
+        {.kind = DOCUMENT_PROJECT, .name = "new", .json = DOCUMENT("j"), .fingerprint = "f"},
+        {.kind = DOCUMENT_JOB, .project = "new", .name = "first", .json = DOCUMENT("j"), .fingerprint = "f"},
+        {.kind = DOCUMENT_JOB, .project = "none", .name = "second", .json = DOCUMENT("j"), .fingerprint = "f"}};
+    OP(op, STORE_PUTS);
+    op.puts = (struct store_puts){.items = items, .count = 3};
+    EXPECT(store, &op, STATUS_NOT_FOUND);
+    assert_int_equal(op.puts.failed, 2);
+    store_op_release(&op);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM project WHERE name = 'new'"), 0);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM job"), 0);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM slot_load WHERE jobs > 0"), 0);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM audit WHERE name = 'new'"), 0);
+    items[2].project = "new";
+    store_op_init(&op, STORE_PUTS);
+    op.puts = (struct store_puts){.items = items, .count = 3};
+    DO(store, &op);
+    for (int i = 0; i < 3; i++)
+        assert_true(items[i].created && items[i].version == 1);
+    assert_int_not_equal(items[1].slot, items[2].slot);
+    store_op_release(&op);
+    items[1].fingerprint = "g";
+    store_op_init(&op, STORE_PUTS);
+    op.puts = (struct store_puts){.items = items, .count = 3};
+    DO(store, &op);
+    assert_true(items[0].unchanged && !items[1].unchanged && items[2].unchanged);
+    assert_int_equal(items[1].version, 2);
+    store_op_release(&op);
+}
+
+/* What lists show of many jobs is what is told of each. */
+static void test_many_jobs_are_told_as_each(void **state)
+{
+    enum { JOBS = 260 };
+    struct store *store = *state;
+    static int64_t ids[JOBS];
+    int64_t boot = kit_boot(store, "n1");
+    instant now = kit_now(store), old = instant_add(now, -3 * SPAN_DAY);
+    for (int i = 0; i < JOBS; i++) {
+        char name[20];
+        int32_t slot;
+        (void)snprintf(name, sizeof name, "job-%03d", i);
+        ids[i] = kit_job(store, name, &slot);
+        if (i % 12)
+            continue;
+        (void)kit_take(store, boot, slot, 100 + i);
+        struct store_fire fires[3] = {{.run = kit_run(ids[i], slot, boot, "a", old, (uint64_t)i * 3 + 1)},
+                                      {.run = kit_run(ids[i], slot, boot, "a", now, (uint64_t)i * 3 + 2)},
+                                      {.run = kit_run(ids[i], slot, boot, "b", now, (uint64_t)i * 3 + 3)}};
+        fires[0].run.state = fires[1].run.state = RUN_SUCCEEDED;
+        fires[0].run.ended_at = fires[1].run.ended_at = now;
+        assert_int_equal(kit_fire(store, boot, fires, i % 24 ? 1 : 3), STATUS_OK); /* odd: the old one alone */
+    }
+    OP(all, STORE_TRIGGERS);
+    all.triggers.jobs = ids;
+    all.triggers.job_count = JOBS;
+    DO(store, &all);
+    assert_int_equal(all.triggers.open_run_count, 11);
+    size_t cursors = 0;
+    for (int i = 0; i < JOBS; i++) {
+        OP(one, STORE_TRIGGERS);
+        one.triggers.job = ids[i];
+        DO(store, &one);
+        cursors += one.triggers.cursor_count;
+        store_op_release(&one);
+    }
+    assert_int_equal(all.triggers.cursor_count, cursors);
+    store_op_release(&all);
+    OP(list, STORE_LIST);
+    list.list = (struct store_list){.kind = DOCUMENT_JOB, .project = "default", .limit = 1000};
+    DO(store, &list);
+    assert_int_equal(list.list.count, JOBS);
+    for (int i = 0; i < JOBS; i++) {
+        const struct run_row *last = list.list.rows[i].last_run;
+        assert_int_equal(last != NULL, i % 12 == 0);
+        if (last)
+            assert_int_equal(last->scheduled_at.ms, i % 24 ? old.ms : now.ms);
+        assert_int_equal(list.list.rows[i].running, i % 24 == 0);
+    }
+    store_op_release(&list);
+}
+
 int main(int argc, char **argv)
 {
     kit_begin(argc, argv);
@@ -449,6 +534,8 @@ int main(int argc, char **argv)
                                        T(test_list_shows_what_goes_on),
                                        T(test_pages_for_replicas),
                                        T(test_paused_triggers_at_creation),
-                                       T(test_every_write_is_audited)};
+                                       T(test_every_write_is_audited),
+                                       T(test_a_set_is_written_whole_or_not_at_all),
+                                       T(test_many_jobs_are_told_as_each)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -262,6 +262,27 @@ static void fill_put(struct world *w, struct store_op *op, int round)
                                  .source = "api"};
 }
 
+static struct store_put subject_puts[3];
+static char subject_names[3][40];
+
+/* A project, and what lies in it. */
+static void fill_puts(struct world *w, struct store_op *op, int round)
+{
+    (void)w;
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(subject_names[i], sizeof subject_names[i], "set-%d-%d", round, i);
+        subject_puts[i] = (struct store_put){.kind = i ? DOCUMENT_JOB : DOCUMENT_PROJECT,
+                                             .project = i ? subject_names[0] : NULL,
+                                             .name = subject_names[i],
+                                             .json = DOCUMENT("j"),
+                                             .fingerprint = "f",
+                                             .author = "a",
+                                             .source = "file"};
+    }
+    store_op_init(op, STORE_PUTS);
+    op->puts = (struct store_puts){.items = subject_puts, .count = 3};
+}
+
 static void fill_delete(struct world *w, struct store_op *op, int round)
 {
     (void)snprintf(subject_name, sizeof subject_name, "del-%d", round);
@@ -380,6 +401,9 @@ static const struct subject subjects[] = {
     {"put's feed", fill_put, "SELECT COUNT(*) FROM `change`", 1},
     {"put's slot", fill_put, "SELECT CAST(SUM(jobs) AS SIGNED) FROM slot_load", 1},
     {"put's audit", fill_put, "SELECT COUNT(*) FROM audit", 1},
+    {"puts", fill_puts, "SELECT COUNT(*) FROM job WHERE live = 1", 2},
+    {"puts' project", fill_puts, "SELECT COUNT(*) FROM project WHERE live = 1", 1},
+    {"puts' feed", fill_puts, "SELECT COUNT(*) FROM `change`", 3},
     {"delete", fill_delete, "SELECT COUNT(*) FROM job WHERE live IS NULL", 1},
     {"delete's audit", fill_delete, "SELECT COUNT(*) FROM audit WHERE action = 'delete'", 1},
     {"slots_take", fill_take, "SELECT COUNT(*) FROM slot WHERE owner_boot > 0", 1},

@@ -732,6 +732,27 @@ static void test_cluster_id(void **state)
     world_free(world);
 }
 
+/* Wiped under a process that began on an empty service: it does not take the emptiness for new once it has joined. */
+static void test_wiped_later(void **state)
+{
+    int connection = 0;
+    char path[200];
+    (void)state;
+    if (!zookeeper_there())
+        skip();
+    struct world *world = world_make(&backends[1]);
+    member_join(world, 0, "n0");
+    WAIT(world, all_see_all);
+    zhandle_t *handle = stranger(&connection);
+    (void)snprintf(path, sizeof path, "%s/cluster", world->chroot);
+    assert_int_equal(zoo_delete(handle, path, -1), ZOK);
+    expire(world, 0);
+    WAIT(world, first_refused);
+    assert_non_null(strstr(world->members[0].text, "wiped"));
+    (void)zookeeper_close(handle);
+    world_free(world);
+}
+
 static bool first_has_answer(struct world *world)
 {
     return answers(&world->members[0]) == 3;
@@ -947,9 +968,9 @@ static void test_payloads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_local),      cmocka_unit_test(test_urls),       cmocka_unit_test(test_payloads),
-        cmocka_unit_test(test_zookeeper),  cmocka_unit_test(test_cluster_id), cmocka_unit_test(test_foreign_data),
-        cmocka_unit_test(test_lost_reply), cmocka_unit_test(test_watchdog),   cmocka_unit_test(test_quick_change),
-        cmocka_unit_test(test_restart),    cmocka_unit_test(test_digest)};
+        cmocka_unit_test(test_local),        cmocka_unit_test(test_urls),       cmocka_unit_test(test_payloads),
+        cmocka_unit_test(test_zookeeper),    cmocka_unit_test(test_cluster_id), cmocka_unit_test(test_foreign_data),
+        cmocka_unit_test(test_wiped_later),  cmocka_unit_test(test_lost_reply), cmocka_unit_test(test_watchdog),
+        cmocka_unit_test(test_quick_change), cmocka_unit_test(test_restart),    cmocka_unit_test(test_digest)};
     return cmocka_run_group_tests_name("coordination", tests, NULL, NULL);
 }

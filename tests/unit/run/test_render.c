@@ -225,11 +225,34 @@ static void test_conditions(void **state)
     }
 }
 
+/* Times that neither task nor step says are the settings', else built in. */
+static void test_times(void **state)
+{
+    (void)state;
+    struct scene *s = scene();
+    struct error err;
+    struct rendered_call call;
+    play(s, "{}");
+    for (int own = 0; own < 2; own++) {
+        struct run_world world = bench_world(&s->b);
+        struct attempt_row attempt = {.step = "b", .n = 1, .key_try = 1, .instance = "h1:80"};
+        if (own)
+            world.defaults = (struct call_defaults){.timeout = 7000, .connect_timeout = 300, .wait_timeout = 900};
+        assert_int_equal(run_render(s->b.run, &attempt, &world, &call, &err), STATUS_OK);
+        assert_int_equal(call.call.timeout, own ? 7000 : CALL_TIMEOUT_DEFAULT);
+        assert_int_equal(call.call.connect_timeout, own ? 300 : CONNECT_TIMEOUT_DEFAULT);
+        assert_int_equal(call.call.wait_timeout, own ? 900 : WAIT_TIMEOUT_DEFAULT);
+        rendered_call_release(&call);
+    }
+    bench_release(&s->b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bodies), cmocka_unit_test(test_urls),    cmocka_unit_test(test_headers),
         cmocka_unit_test(test_faults), cmocka_unit_test(test_too_big), cmocka_unit_test(test_conditions),
+        cmocka_unit_test(test_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
