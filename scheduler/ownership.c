@@ -280,8 +280,18 @@ void ownership_release_all(struct scheduler *s)
         ownership_release(s, (int32_t)i);
 }
 
+/* A process that ends does not wait for a successor; a node that is wished offline does while there is one whose store
+ * will come back. */
+static bool lets_go(const struct scheduler *s)
+{
+    bool hope = !s->connected || !s->nodes_known;
+    for (size_t i = 0; i < s->nodes.count; i++)
+        hope = hope || (s->nodes.items[i].boot != s->boot && !s->nodes.items[i].draining);
+    return s->state == SCHEDULER_DRAINING || (s->wish == NODE_DRAIN && !hope);
+}
+
 /* Draining, wished offline, store away, or clock off: others should have the slots. With nobody to take them they stay
- * where they are, except that a process that ends stops at once. */
+ * where they are, unless somebody wants this node to be without them. */
 static bool give_away(struct scheduler *s)
 {
     bool away = !willing(s) || !store_ok(s);
@@ -289,7 +299,7 @@ static bool give_away(struct scheduler *s)
         return false;
     if (ownership_others(s))
         ownership_release_all(s);
-    else if (s->state == SCHEDULER_DRAINING)
+    else if (lets_go(s))
         for (size_t i = 0; i < s->slot_count; i++)
             if (s->slots[i].phase != SLOT_FREE)
                 slot_lost(s, (int32_t)i, NULL);
