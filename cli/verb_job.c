@@ -156,6 +156,9 @@ static void print_explanation(const cJSON *json)
         (void)printf("\nrun %s waits%s%s: %s, since %s\n", text_of(item, "run"),
                      *text_of(item, "step") ? " at step " : "", text_of(item, "step"), text_of(item, "reason"),
                      text_of(item, "since"));
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(json, "lingering"))
+        (void)printf("\nrun %s has ended, but its call of step %s may still be at work at %s until %s\n",
+                     text_of(item, "run"), text_of(item, "step"), text_of(item, "instance"), text_of(item, "until"));
 }
 
 static enum exit_code explain(const struct args *args)

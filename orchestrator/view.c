@@ -340,6 +340,17 @@ void job_view_explain(struct call *call, const struct job_view *view, struct out
         if (store->open_runs[i].state == RUN_RUNNING)
             run_write(call, &store->open_runs[i], row->name, row->project, false, out);
     out_close(out, ']');
+    out_open(out, "lingering", '[');
+    for (size_t i = 0; i < store->linger_count; i++) {
+        const struct linger_row *linger = &store->lingers[i];
+        out_open(out, NULL, '{');
+        out_id(out, "run", linger->run);
+        out_text(out, "step", linger->step);
+        out_text(out, "instance", linger->instance);
+        out_time(out, "until", linger->until);
+        out_close(out, '}');
+    }
+    out_close(out, ']');
     out_close(out, '}');
 }
 

@@ -38,11 +38,12 @@ static void settle_since(struct scheduler *s, struct trigger *t, struct bundle *
 }
 
 /* What the old state promised before `from`: decided; what a pause held back: recorded. */
-static void settle_before(struct scheduler *s, struct job *job, instant from, struct bundle *bundle)
+static void settle_before(struct scheduler *s, struct job *job, instant from, enum decide_mode mode,
+                          struct bundle *bundle)
 {
     instant until = instant_min(instant_add(from, -1), s->now.wall);
     for (size_t i = 0; i < job->trigger_count; i++)
-        planner_decide(s, &job->triggers[i], until, held(&job->triggers[i]) ? DECIDE_SKIP : DECIDE_NOW, bundle);
+        planner_decide(s, &job->triggers[i], until, held(&job->triggers[i]) ? DECIDE_SKIP : mode, bundle);
 }
 
 /* What the store remembers of it must be what is known here: a trigger that comes back, or gets a limit, begins anew.
@@ -56,7 +57,7 @@ static void switch_version(struct scheduler *s, struct job *job, instant from)
 {
     struct bundle *bundle = bundle_new(s);
     bool any = job->trigger_count > 0 || version_spec(job->newest)->trigger_count > 0;
-    settle_before(s, job, from, bundle);
+    settle_before(s, job, from, DECIDE_NOW, bundle);
     if (any)
         bundle_activation(bundle, job, NULL, job->newest->key.version, ACTIVATION_VERSION, from);
     job_rule(s, job, job->newest, from);
@@ -71,7 +72,7 @@ static void switch_version(struct scheduler *s, struct job *job, instant from)
 static void switch_off(struct scheduler *s, struct job *job, instant from)
 {
     struct bundle *bundle = bundle_new(s);
-    settle_before(s, job, from, bundle);
+    settle_before(s, job, from, DECIDE_GONE, bundle);
     bundle_activation(bundle, job, NULL, job->newest ? job->newest->key.version : job->ruling_version,
                       ACTIVATION_DELETE, from);
     bundle_put(s, bundle, false);
@@ -94,8 +95,9 @@ void activation_consider(struct scheduler *s, struct job *job)
         look_again(s, job, s->now.wall.ms + LATER);
         return;
     }
-    instant from = after_decided(job, NULL, job->newest_at);
-    if (!job->deleted && instant_cmp(from, s->now.wall) > 0) { /* the store's clock is ahead of ours, or a burst */
+    instant at = !job->deleted ? job->newest_at : instant_is_none(job->deleted_at) ? s->now.wall : job->deleted_at;
+    instant from = after_decided(job, NULL, at);
+    if (instant_cmp(from, s->now.wall) > 0) { /* the store's clock is ahead of ours, or a burst */
         look_again(s, job, from.ms);
         return;
     }
@@ -201,6 +203,8 @@ bool activation_pause(struct scheduler *s, struct job *job, const char *name, in
     else
         job->paused = true;
     bundle_activation(bundle, job, name, job->ruling_version, ACTIVATION_PAUSE, from);
+    if (!only)
+        bundle_job_state(bundle, job, from);
     for (size_t i = 0; i < job->trigger_count; i++)
         if (!only || only == &job->triggers[i]) {
             bundle_state(bundle, &job->triggers[i]);
@@ -221,6 +225,8 @@ bool activation_resume(struct scheduler *s, struct job *job, const char *name, i
     else
         job->paused = false;
     bundle_activation(bundle, job, name, job->ruling_version, ACTIVATION_RESUME, from);
+    if (!only)
+        bundle_job_state(bundle, job, INSTANT_NONE);
     for (size_t i = 0; i < job->trigger_count; i++) {
         struct trigger *t = &job->triggers[i];
         if (only && only != t)

@@ -32,6 +32,8 @@ static void clear_vectors(struct batch *b)
     vec_clear(&b->suspended);
     vec_clear(&b->moves);
     b->moves_unsure = false;
+    vec_clear(&b->lingers);
+    vec_clear(&b->wishes);
     vec_clear(&b->through);
 }
 
@@ -51,6 +53,8 @@ static void take_bundle(struct batch *b, const struct bundle *bundle)
     APPEND(b, bundle, reports);
     APPEND(b, bundle, suspended);
     APPEND(b, bundle, moves);
+    APPEND(b, bundle, lingers);
+    APPEND(b, bundle, wishes);
     for (size_t i = 0; i < bundle->closing.count; i++)
         vec_add(&b->requests, bundle->closing.items[i]);
     for (size_t i = 0; i < bundle->fired.count; i++)
@@ -98,6 +102,8 @@ static void batch_build(struct scheduler *s)
         if (bundle->run && bundle->run->forgotten) {
             for (size_t i = 0; i < bundle->sends.count; i++)
                 dispatcher_drop(s, bundle->sends.items[i]);
+            for (size_t i = 0; i < bundle->fired.count; i++) /* its retry */
+                driver_forget(s, bundle->fired.items[i]);
             bundle_free(s, bundle);
             continue;
         }
@@ -142,6 +148,10 @@ static void fill(struct batch *b, struct store_batch *op, int64_t boot)
     op->suspended_count = b->suspended.count;
     op->moves = b->moves.items;
     op->move_count = b->moves.count;
+    op->lingers = b->lingers.items;
+    op->linger_count = b->lingers.count;
+    op->wishes = b->wishes.items;
+    op->wish_count = b->wishes.count;
 }
 
 static void batch_send(struct scheduler *s)
@@ -233,6 +243,7 @@ static void stall(struct scheduler *s, const struct work *work)
                   "batch=%lld status=\"%s\" error=\"%s\"", (long long)s->batch.number, status_text(work->op.status),
                   work->op.error.text);
     s->batch.stalled = true;
+    replica_stale(s);
     count(&s->metrics.batches_refused, 1);
 }
 
@@ -345,5 +356,7 @@ void batcher_release(struct scheduler *s)
     vec_release(&b->reports);
     vec_release(&b->suspended);
     vec_release(&b->moves);
+    vec_release(&b->lingers);
+    vec_release(&b->wishes);
     vec_release(&b->through);
 }

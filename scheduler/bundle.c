@@ -33,6 +33,8 @@ void bundle_free(struct scheduler *s, struct bundle *bundle)
     vec_release(&bundle->reports);
     vec_release(&bundle->suspended);
     vec_release(&bundle->moves);
+    vec_release(&bundle->lingers);
+    vec_release(&bundle->wishes);
     vec_release(&bundle->sends);
     vec_release(&bundle->requests);
     arena_release(&bundle->arena);
@@ -42,7 +44,8 @@ void bundle_free(struct scheduler *s, struct bundle *bundle)
 size_t bundle_rows(const struct bundle *b)
 {
     return b->activations.count + b->skips.count + b->states.count + b->fires.count + b->runs.count + b->steps.count +
-           b->attempts.count + b->closing.count + b->reports.count + b->suspended.count + b->moves.count;
+           b->attempts.count + b->closing.count + b->reports.count + b->suspended.count + b->lingers.count +
+           b->wishes.count + b->moves.count;
 }
 
 static const char *keep(struct arena *arena, const char *text)
@@ -111,6 +114,25 @@ void bundle_run(struct bundle *bundle, const struct run_row *row)
     vec_add(&bundle->runs, run_row_copy(&bundle->arena, row));
 }
 
+void bundle_wish(struct scheduler *s, struct bundle *bundle, const struct request_row *wish)
+{
+    struct request_row *row = vec_push(&bundle->wishes);
+    *row = *wish;
+    row->id = run_id_make(day_of(s->now.wall), s->boot, ++s->sequence);
+    row->scheduled_at = row->due_at = INSTANT_NONE;
+    row->created_at = s->now.wall;
+    row->reason = keep(&bundle->arena, wish->reason);
+}
+
+void bundle_linger(struct bundle *bundle, const struct linger_row *row)
+{
+    struct linger_row *copy = vec_push(&bundle->lingers);
+    *copy = *row;
+    copy->step = keep(&bundle->arena, row->step);
+    copy->application = keep(&bundle->arena, row->application);
+    copy->instance = keep(&bundle->arena, row->instance);
+}
+
 void bundle_step(struct bundle *bundle, const struct step_row *row)
 {
     for (size_t i = 0; i < bundle->steps.count; i++) {
@@ -153,6 +175,18 @@ void bundle_skip(struct scheduler *s, struct bundle *bundle, const struct trigge
     count(&s->metrics.skips, count_of);
 }
 
+static void put_state(struct bundle *bundle, const struct trigger_state_row *row)
+{
+    for (size_t i = 0; i < bundle->states.count; i++)
+        if (strcmp(bundle->states.items[i].row.trigger, row->trigger) == 0 &&
+            bundle->states.items[i].row.job == row->job) {
+            bundle->states.items[i].row = *row;
+            return;
+        }
+    struct store_trigger_state *state = vec_push(&bundle->states);
+    state->row = *row;
+}
+
 void bundle_state(struct bundle *bundle, const struct trigger *trigger)
 {
     struct trigger_state_row row = {
@@ -166,14 +200,17 @@ void bundle_state(struct bundle *bundle, const struct trigger *trigger)
         .paused_since = trigger->paused || trigger->job->paused ? trigger->paused_since : INSTANT_NONE,
         .error = keep(&bundle->arena, trigger->error),
     };
-    for (size_t i = 0; i < bundle->states.count; i++)
-        if (strcmp(bundle->states.items[i].row.trigger, row.trigger) == 0 &&
-            bundle->states.items[i].row.job == row.job) {
-            bundle->states.items[i].row = row;
-            return;
-        }
-    struct store_trigger_state *state = vec_push(&bundle->states);
-    state->row = row;
+    put_state(bundle, &row);
+}
+
+void bundle_job_state(struct bundle *bundle, const struct job *job, instant since)
+{
+    put_state(bundle, &(struct trigger_state_row){.job = job->id,
+                                                  .trigger = "",
+                                                  .slot = job->slot,
+                                                  .last_end = INSTANT_NONE,
+                                                  .job_paused = job->paused,
+                                                  .paused_since = since});
 }
 
 void bundle_activation(struct bundle *bundle, const struct job *job, const char *trigger, int64_t version,

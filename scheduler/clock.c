@@ -74,6 +74,7 @@ void clock_step(struct scheduler *s)
     if (jump || (!first && slept > s->settings->coordination.session_timeout / 2)) {
         s->hold = true;
         s->hold_since = s->next_boot_read = s->now.mono;
+        replica_stale(s);
         sink_logf(s->ports.sink, LOG_WARN,
                   "Time moved strangely between two turns: nothing fires until the store has been asked.",
                   "slept_ms=%lld jumped_ms=%lld", (long long)slept, (long long)jumped);

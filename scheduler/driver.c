@@ -158,6 +158,7 @@ static bool attempt_over(struct scheduler *s, struct open_run *run, const struct
     struct attempt_row row;
     run_attempt_row(run->run, attempt, &row);
     bundle_attempt(bundle, &row);
+    lingers_attempt(s, run, &row);
     if (row.class < CALL_CLASSES)
         count(&s->metrics.attempts_ended[row.class], 1);
     return !row.stale;
@@ -363,6 +364,7 @@ void driver_run_take(struct scheduler *s, struct run *machine, struct job *job, 
             for (size_t k = 0; k < step->calls.attempt_count; k++)
                 if (step->calls.attempts[k].seq == machine->seq)
                     bundle_attempt(bundle, &step->calls.attempts[k]);
+    lingers_take(s, run);
     if (machine->row.state == RUN_QUEUED) {
         if (machine->row.cancel_requested)
             driver_settle(s, run, bundle);

@@ -97,11 +97,12 @@ static void decided_step(struct scheduler *s)
 /* ---- runs of other boots
  * ---------------------------------------------------------------------------------------------- */
 
-static void foreign_ended(struct scheduler *s, struct job *job, size_t index, instant ended)
+static void foreign_ended(struct scheduler *s, struct job *job, size_t index, instant ended, instant linger)
 {
     struct foreign_run run = job->foreign.items[index];
     vec_remove_swap(&job->foreign, index);
     s->foreign_count--;
+    lingers_job(job, run.id, linger);
     struct bundle *bundle = bundle_new(s);
     if (run.generation0)
         planner_trigger_ended(s, job, run.trigger, instant_is_none(ended) ? s->now.wall : ended, bundle);
@@ -122,7 +123,7 @@ static void foreign_answered(struct scheduler *s, struct work *work)
         struct job *job = answer->open[i] ? NULL : job_find(s, jobs[i]);
         for (size_t k = 0; job && k < job->foreign.count; k++)
             if (job->foreign.items[k].id == answer->runs[i]) {
-                foreign_ended(s, job, k, answer->ended_at[i]);
+                foreign_ended(s, job, k, answer->ended_at[i], answer->linger[i]);
                 break;
             }
     }
@@ -139,11 +140,14 @@ static void read_foreign(struct scheduler *s)
     s->next_foreign = mono_add(s->now.mono, FOREIGN_EVERY);
     size_t most = s->foreign_count < FOREIGN_MOST ? s->foreign_count : FOREIGN_MOST, n = 0;
     int64_t *ids = mem_alloc(2 * most * sizeof *ids);
+    size_t passed = 0;
     for (struct job *job = s->jobs; job && n < most; job = job->hh.next)
-        for (size_t i = 0; i < job->foreign.count && n < most; i++, n++) {
-            ids[n] = job->foreign.items[i].id;
-            ids[most + n] = job->id;
-        }
+        for (size_t i = 0; i < job->foreign.count && n < most; i++, passed++)
+            if (passed >= s->foreign_skip) {
+                ids[n] = job->foreign.items[i].id;
+                ids[most + n++] = job->id;
+            }
+    s->foreign_skip = passed < s->foreign_count ? passed : 0; /* the next question goes on from there */
     if (n < most)
         memmove(ids + n, ids + most, n * sizeof *ids);
     struct work *work = work_new(s, STORE_RUNS_OPEN, foreign_answered);

@@ -84,6 +84,7 @@ struct job *job_need(struct scheduler *s, int64_t id, int64_t project_id, const 
     job->project = mem_copy_text(project ? project : "");
     job->name = mem_copy_text(name ? name : "");
     job->slot = slot;
+    job->deleted_at = INSTANT_NONE;
     HASH_ADD(hh, s->jobs, id, sizeof job->id, job);
     struct slot *at = slot_get(s, slot);
     if (at)

@@ -87,6 +87,8 @@ void ownership_look_soon(struct scheduler *s); /* at what the store says of the 
 void replica_step(struct scheduler *s);
 void replica_put(struct scheduler *s, const struct definition_row *row);  /* as the feed brings it */
 void replica_load(struct scheduler *s, const struct definition_row *row); /* a job, as SLOTS_LOAD brings it */
+void replica_stale(struct scheduler *s);
+bool replica_fresh(struct scheduler *s); /* false: nothing fires before the feed was read again */
 void replica_release(struct scheduler *s);
 const char *project_timezone(struct scheduler *s, const char *project);
 const struct calendar_spec *calendar_find(struct scheduler *s, const char *project, const char *name);
@@ -122,6 +124,7 @@ enum decide_mode {
     DECIDE_NOW,    /* as they are due */
     DECIDE_RESUME, /* they were held back by a pause: through the misfire policy */
     DECIDE_SKIP,   /* they were held back, and none is to run */
+    DECIDE_GONE,   /* their job is deleted: none is to run */
 };
 /* Decides every promised instant in (decided, until]; the rows go into `bundle`, NULL: into one of its own. */
 void planner_decide(struct scheduler *s, struct trigger *trigger, instant until, enum decide_mode mode,
@@ -159,7 +162,20 @@ void turns_wake(struct scheduler *s, struct job *job);
 void turns_limited(struct scheduler *s, struct open_run *run);
 void turns_forget(struct scheduler *s, struct open_run *run);
 void turns_step(struct scheduler *s);
-void turns_linger(struct scheduler *s, struct job *job, instant until);
+
+/* lingers.c: calls that are over here, and perhaps not where they went */
+void lingers_job(struct job *job, int64_t run, instant until); /* counts for overlap until then */
+void lingers_run(struct scheduler *s, struct open_run *run,
+                 struct bundle *bundle);                      /* it has ended: rows of what lingers */
+void lingers_take(struct scheduler *s, struct open_run *run); /* it was adopted */
+void lingers_load(struct scheduler *s, const struct linger_row *rows, size_t count); /* of a slot's ended runs */
+/* An attempt was accepted or has ended: its serial instance is busy, or is not any more. */
+void lingers_attempt(struct scheduler *s, struct open_run *run, const struct attempt_row *attempt);
+/* Is the instance kept busy by such a call of somebody else than this step? */
+bool lingers_at(struct scheduler *s, const struct application *application, const struct instance *instance,
+                const struct open_run *run, const char *step);
+void lingers_step(struct scheduler *s);
+void lingers_release(struct scheduler *s);
 
 /* driver.c */
 struct open_run *driver_run_new(struct scheduler *s, const struct run_row *row, struct job *job,
@@ -175,6 +191,12 @@ void driver_report(struct scheduler *s, struct open_run *run, const struct attem
 void driver_cancel(struct scheduler *s, struct open_run *run, const char *reason);
 void driver_settle(struct scheduler *s, struct open_run *run, struct bundle *bundle);
 void driver_ended(struct scheduler *s, struct open_run *run, struct bundle *bundle); /* ending.c */
+/* ending.c: makes the retry of `old` under this id; NULL: it is there already. */
+struct open_run *retry_make(struct scheduler *s, const struct run_row *old, struct job *job,
+                            struct job_version *version, int64_t id, instant due);
+/* wishes.c: what schedulers ask of each other. false: not now, it stays open. */
+bool wish_retry(struct scheduler *s, struct job *job, const struct request_row *request);
+bool wish_suspend(struct scheduler *s, struct job *job, const struct request_row *request);
 void driver_step(struct scheduler *s);
 void driver_fire_answered(struct scheduler *s, struct open_run *run, enum store_outcome outcome);
 void driver_ask(struct scheduler *s, struct open_run *run); /* what follows now? */
@@ -221,6 +243,8 @@ void bundle_free(struct scheduler *s, struct bundle *bundle);
 size_t bundle_rows(const struct bundle *bundle);
 void bundle_fire(struct bundle *bundle, struct open_run *run);
 void bundle_run(struct bundle *bundle, const struct run_row *row);
+void bundle_wish(struct scheduler *s, struct bundle *bundle, const struct request_row *wish); /* gives it its id */
+void bundle_linger(struct bundle *bundle, const struct linger_row *row);
 void bundle_step(struct bundle *bundle, const struct step_row *row);
 void bundle_attempt(struct bundle *bundle, const struct attempt_row *row);
 void bundle_skip(struct scheduler *s, struct bundle *bundle, const struct trigger *trigger, instant from, instant to,
@@ -229,6 +253,7 @@ void bundle_state(struct bundle *bundle, const struct trigger *trigger);
 void bundle_activation(struct bundle *bundle, const struct job *job, const char *trigger, int64_t version,
                        enum activation_kind kind, instant from);
 void bundle_move(struct bundle *bundle, const struct job *job, const char *pool, const char *node);
+void bundle_job_state(struct bundle *bundle, const struct job *job, instant since); /* is it paused? */
 void bundle_request(struct bundle *bundle, int64_t id, const char *outcome);
 void bundle_report(struct bundle *bundle, int64_t id, const char *outcome); /* outcome: static text */
 /* Hands it to the store queue (an empty one is freed). `lazy`: nothing is sent because of it. */

@@ -48,8 +48,19 @@ static span max_age_of(const struct scheduler *s, const struct trigger *t)
 /* ---- one instant ---------------------------------------------------------------------------------------------------
  */
 
-static void cancel_others(struct scheduler *s, struct job *job)
+/* Ours at once; those of other boots by a wish that commits with the fire that replaces them. */
+static void cancel_others(struct scheduler *s, struct job *job, struct bundle *bundle)
 {
+    for (size_t i = 0; i < job->foreign.count; i++) {
+        struct foreign_run *other = &job->foreign.items[i];
+        if (other->replaced)
+            continue;
+        other->replaced = true;
+        bundle_wish(
+            s, bundle,
+            &(struct request_row){
+                .kind = REQUEST_CANCEL, .job = job->id, .slot = job->slot, .run = other->id, .reason = "replaced"});
+    }
     for (struct open_run *run = job->all, *next; run; run = next) {
         next = run->job_next;
         run_ref(run);
@@ -122,7 +133,7 @@ static void fire(struct scheduler *s, struct trigger *t, instant at, enum run_or
         return;
     }
     if (verdict == OVERLAP_CANCEL_OTHERS)
-        cancel_others(s, job);
+        cancel_others(s, job, bundle);
     instant due = instant_add(at, schedule_jitter(t->schedule, at));
     const char *reason = held_by(s, t, due, verdict, catching_up);
     struct open_run *run = make_run(s, t, at, origin, reason, 0);
@@ -171,7 +182,7 @@ static bool decide_range(struct scheduler *s, struct trigger *t, instant until, 
         .threshold = threshold_of(s, t),
         .max_age = max_age_of(s, t),
         .resume = mode != DECIDE_NOW,
-        .skip_all = mode == DECIDE_SKIP,
+        .skip_all = mode == DECIDE_SKIP || mode == DECIDE_GONE,
     };
     struct misfire_plan plan = {0};
     if (misfire_decide(t->schedule, t->decided, until, &options, &plan) != STATUS_OK)
@@ -179,7 +190,8 @@ static bool decide_range(struct scheduler *s, struct trigger *t, instant until, 
     instant covered = plan.more ? plan.covered : until;
     skip_excluded(s, t, covered, bundle);
     for (size_t i = 0; i < plan.skip_count; i++)
-        bundle_skip(s, bundle, t, plan.skips[i].from, plan.skips[i].to, plan.skips[i].count, plan.skips[i].reason);
+        bundle_skip(s, bundle, t, plan.skips[i].from, plan.skips[i].to, plan.skips[i].count,
+                    mode == DECIDE_GONE ? "deleted" : plan.skips[i].reason);
     for (size_t i = 0; i < plan.run_count && !complete(t); i++) {
         fire(s, t, plan.runs[i].at, plan.runs[i].misfire ? ORIGIN_MISFIRE : ORIGIN_SCHEDULE,
              plan.runs[i].misfire || mode != DECIDE_NOW, bundle);
@@ -200,8 +212,8 @@ static void decide_delay(struct scheduler *s, struct trigger *t, struct promised
     t->decided = p.at;
     if (p.verdict != VERDICT_FIRE) /* the schedule itself goes on behind an exclusion */
         bundle_skip(s, bundle, t, p.at, p.at, 1, p.verdict == VERDICT_QUIET ? "quiet" : "calendar");
-    else if (mode == DECIDE_SKIP)
-        skip_one(s, t, p.at, "paused", bundle);
+    else if (mode == DECIDE_SKIP || mode == DECIDE_GONE)
+        skip_one(s, t, p.at, mode == DECIDE_GONE ? "deleted" : "paused", bundle);
     else if (misfire && (t->spec->misfire == MISFIRE_SKIP || late > max_age_of(s, t)))
         skip_one(s, t, p.at,
                  mode == DECIDE_RESUME     ? "paused"
@@ -258,7 +270,7 @@ void planner_step(struct scheduler *s)
     s->turn_fires = 0;
     struct heap_entry *entry;
     while ((entry = heap_first(&s->timers)) && entry->due <= s->now.wall.ms) {
-        if (!batcher_open(s) || !clock_may_act(s) || s->queue_fires >= FIRES_STAMPEDE)
+        if (!batcher_open(s) || !clock_may_act(s) || !replica_fresh(s) || s->queue_fires >= FIRES_STAMPEDE)
             return; /* an answer of the store brings the next turn */
         if (s->turn_fires >= FIRES_STAMPEDE) {
             s->busy = true;

@@ -61,8 +61,9 @@ static void fence_answered(struct scheduler *s, struct work *work)
         later(s, dead, DEAD_FENCE);
         return;
     }
-    sink_logf(s->ports.sink, LOG_WARN, "A boot that is gone has been fenced; its open runs are adopted.", "boot=%lld",
-              (long long)dead->boot);
+    if (!work->op.boot_fence.already) /* else it had stopped, and said so */
+        sink_logf(s->ports.sink, LOG_WARN, "A boot that is gone has been fenced; its open runs are adopted.",
+                  "boot=%lld", (long long)dead->boot);
     dead->phase = s->options.sole_owner ? DEAD_ADOPT : DEAD_LEASE;
 }
 
@@ -111,6 +112,8 @@ static void adopt_answered(struct scheduler *s, struct work *work)
             lease_op(s, dead, true);
         return;
     }
+    sink_logf(s->ports.sink, LOG_INFO, "Open runs of an ended boot are adopted.", "boot=%lld runs=%zu",
+              (long long)dead->boot, work->op.runs_adopt.run_count);
     work->keep = true; /* its rows are replayed one by one */
     dead->rows = work;
     dead->next_row = 0;
@@ -356,6 +359,7 @@ static void others_answered(struct scheduler *s, struct work *work)
     for (size_t i = 0; i < work->op.triggers.open_run_count; i++)
         if (counts(job, &work->op.triggers.open_runs[i]))
             job_foreign(s, job, &work->op.triggers.open_runs[i]);
+    lingers_load(s, work->op.triggers.lingers, work->op.triggers.linger_count);
     for (struct open_run *run = job->queue; run; run = run->next)
         run->held = false;
     turns_wake(s, job);

@@ -112,6 +112,8 @@ static void job_put(struct scheduler *s, const struct definition_row *row, bool 
         }
     }
     job->deleted |= row->deleted;
+    if (row->deleted)
+        job->deleted_at = row->deleted_at;
     if (slot->phase == SLOT_RULED) {
         bool fresh = !job->loaded;
         job->loaded = true;
@@ -279,10 +281,12 @@ static void poll_answered(struct scheduler *s, struct work *work)
     struct store_poll *poll = &work->op.poll;
     s->polling = false;
     if (!work_ok(s, work)) {
+        replica_stale(s);
         s->next_poll = mono_add(s->now.mono, POLL_RETRY);
         return;
     }
     ownership_wished(s, poll->wish);
+    s->feed_asked |= work->number > s->feed_stale_poll;
     if (poll->since < 0 || poll->trimmed) {
         if (s->reload_kind == DOCUMENT_KINDS) {
             s->feed_seq = -1; /* gates stay shut until all is loaded */
@@ -304,6 +308,26 @@ static void poll_answered(struct scheduler *s, struct work *work)
     seen_polled(&s->requests, work->number);
     reports_take(s, poll->reports, poll->report_count);
     seen_polled(&s->reports, work->number);
+}
+
+/* The store was away, or this process was: what is late now may have been edited meanwhile, and must not go out under
+ * the version that ruled before. */
+void replica_stale(struct scheduler *s)
+{
+    s->feed_stale = true;
+    s->feed_asked = false;
+    s->feed_stale_poll = s->poll_number;
+}
+
+bool replica_fresh(struct scheduler *s)
+{
+    if (!s->feed_stale)
+        return true;
+    if (!s->feed_asked || s->feed_seq < 0 || s->feed_seq != s->feed_seen || s->feed_reads > 0)
+        return false;
+    s->feed_stale = false;
+    s->able_since = s->now.wall;
+    return true;
 }
 
 void replica_step(struct scheduler *s)

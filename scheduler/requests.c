@@ -71,7 +71,7 @@ static bool cancel_request(struct scheduler *s, const struct job *job, const str
 {
     struct open_run *run = driver_find(s, request->run);
     if (run && !run->ended) {
-        driver_cancel(s, run, "canceled");
+        driver_cancel(s, run, request->reason ? request->reason : "canceled");
         bundle_request(bundle, request->id, "canceled");
         return true;
     }
@@ -121,6 +121,10 @@ static bool carry_out(struct scheduler *s, const struct request_row *request, st
         return true;
     case REQUEST_MOVE:
         return move_request(s, job, request, bundle);
+    case REQUEST_RETRY:
+        return wish_retry(s, job, request);
+    case REQUEST_SUSPEND:
+        return wish_suspend(s, job, request);
     case REQUEST_CANCEL: /* in the second round */
     case REQUEST_KINDS:
     default:

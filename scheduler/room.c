@@ -17,14 +17,27 @@ static int64_t share(const struct scheduler *s, int64_t limit)
     return live > 1 ? (limit / live > 0 ? limit / live : 1) : limit;
 }
 
-static int32_t per_instance(const struct scheduler *s, const struct application *application,
-                            const struct step_spec *step)
+struct place {
+    int32_t most;
+    bool serial;
+};
+
+static struct place per_instance(const struct scheduler *s, const struct application *application,
+                                 const struct step_spec *step)
 {
     const struct task_spec *task = application_task(application, step->task);
     struct call_spec call = call_spec_resolve(task ? &task->call : NULL, step);
-    if (call.serial)
-        return 1;
-    return (int32_t)share(s, call.concurrency > 0 ? call.concurrency : s->settings->dispatch.max_per_instance);
+    int64_t most = call.concurrency > 0 ? call.concurrency : s->settings->dispatch.max_per_instance;
+    return (struct place){.most = call.serial ? 1 : (int32_t)share(s, most), .serial = call.serial};
+}
+
+/* Why the instance takes no call of this step now; NULL: it does. run NULL: of a run that is not made yet. */
+static const char *full(struct scheduler *s, const struct application *application, const struct instance *instance,
+                        const struct place *place, const struct open_run *run, const struct step_spec *step)
+{
+    if (instance->in_flight >= place->most)
+        return "instance_limit";
+    return place->serial && lingers_at(s, application, instance, run, step->name) ? "linger" : NULL;
 }
 
 /* A limit above the instance; NULL: none is reached. */
@@ -61,17 +74,17 @@ const char *room_for(struct scheduler *s, const struct job *job, const struct jo
             return NULL; /* the machine waits with its own reason */
         if (application->in_flight >= share(s, s->settings->dispatch.max_per_application))
             return "application_limit";
-        int32_t most = per_instance(s, application, step);
-        bool any_full = false;
+        struct place place = per_instance(s, application, step);
+        const char *any_full = NULL;
         for (size_t k = 0; k < application->instances.count; k++) {
             const struct instance *instance = application->instances.items[k];
             if (!instance->listed || aside(s, instance))
                 continue;
-            if (instance->in_flight < most)
+            any_full = full(s, application, instance, &place, NULL, step);
+            if (!any_full)
                 return NULL;
-            any_full = true;
         }
-        return any_full ? "instance_limit" : NULL;
+        return any_full;
     }
     return NULL;
 }
@@ -97,7 +110,7 @@ static size_t world_instances(void *context, const char *project, const struct s
         return 0;
     const struct open_run *run = s->world_run;
     const char *above = limit_above(s, run->job, version_spec(run->version), application);
-    int32_t most = per_instance(s, application, step);
+    struct place place = per_instance(s, application, step);
     vec_clear(&application->routes);
     for (size_t i = 0; i < application->instances.count; i++) {
         const struct instance *instance = application->instances.items[i];
@@ -108,8 +121,9 @@ static size_t world_instances(void *context, const char *project, const struct s
         route->in_flight = instance->in_flight;
         route->usable = !aside(s, instance);
         route->aside = !route->usable;
-        route->full = above || instance->in_flight >= most;
-        route->why = !route->usable ? "set_aside" : above ? above : route->full ? "instance_limit" : NULL;
+        const char *here = above ? above : full(s, application, instance, &place, run, step);
+        route->full = here != NULL;
+        route->why = route->usable ? here : "set_aside";
         s->world_full |= route->full;
     }
     *ret = application->routes.items;

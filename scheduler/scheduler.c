@@ -6,6 +6,10 @@
 
 #include "scheduler/parts.h"
 
+#define LEAVE_PATIENCE (2 * SPAN_SECOND) /* the store may be away: then the successor finds out by itself */
+
+static void stop(struct scheduler *s);
+
 static void store_done(struct store_op *op)
 {
     struct work *work = op->owner;
@@ -127,6 +131,7 @@ void scheduler_free(struct scheduler *s)
     s->state = SCHEDULER_STOPPED;
     inbox_step(s);
     recovery_release(s);
+    lingers_release(s);
     batcher_release(s);
     for (struct open_run *run = s->runs, *next; run; run = next) {
         next = run->hh.next;
@@ -166,6 +171,10 @@ void scheduler_fenced(struct scheduler *s, const char *why)
 {
     if (s->state == SCHEDULER_FENCED)
         return;
+    if (s->leaving) { /* by our own wish */
+        stop(s);
+        return;
+    }
     s->state = SCHEDULER_FENCED;
     ownership_release_all(s); /* a successor must not wait for this process to be ended */
     sink_logf(s->ports.sink, LOG_ERROR,
@@ -174,22 +183,62 @@ void scheduler_fenced(struct scheduler *s, const char *why)
               "boot=%lld by=\"%s\"", (long long)s->boot, why);
 }
 
+/* ---- drain ---------------------------------------------------------------------------------------------------------
+ */
+
+static void stop(struct scheduler *s)
+{
+    s->state = SCHEDULER_STOPPED;
+    s->wake = s->now.mono;
+}
+
+static void left(struct scheduler *s, struct work *work)
+{
+    (void)work;
+    if (s->state == SCHEDULER_DRAINING)
+        stop(s);
+}
+
+/* The store is told that this boot ends: whoever comes next has nobody to fence, and takes what is left at once. */
+static void leave(struct scheduler *s)
+{
+    if (s->begun > 0)
+        sink_logf(s->ports.sink, LOG_INFO, "Runs that wait for something are left to whoever comes next.", "runs=%lld",
+                  (long long)s->begun);
+    ownership_release_all(s);
+    if (s->boot == 0 || !batcher_quiet(s)) {
+        stop(s);
+        return;
+    }
+    s->leaving = true;
+    s->leave_until = mono_add(s->now.mono, LEAVE_PATIENCE);
+    struct work *work = work_new(s, STORE_BOOT_FENCE, left);
+    work->op.boot_fence.boot = work->op.boot_fence.dead_boot = s->boot;
+    work_submit(work);
+}
+
+/* Runs with a call under way are finished; those that wait for a time or an instance go on elsewhere. */
 static void drain_step(struct scheduler *s)
 {
     if (s->state != SCHEDULER_DRAINING)
         return;
+    if (s->leaving) {
+        if (mono_cmp(s->now.mono, s->leave_until) >= 0)
+            stop(s);
+        else
+            wake_at(s, s->leave_until);
+        return;
+    }
     bool over = mono_cmp(s->now.mono, s->drain_until) >= 0;
-    if (!over && s->boot > 0 && (!ownership_handed_over(s) || s->begun > 0 || !batcher_quiet(s))) {
+    if (!over && s->boot > 0 && (!ownership_handed_over(s) || s->in_flight > 0 || !batcher_quiet(s))) {
         wake_at(s, mono_min(s->drain_until, mono_add(s->now.mono, 200)));
         return;
     }
-    if (over)
+    if (over && s->in_flight > 0)
         sink_logf(s->ports.sink, LOG_WARN,
                   "Grace is over: what still runs is left to the next owner, its outcome counts as unknown.",
-                  "runs=%lld reason=drained", (long long)s->begun);
-    ownership_release_all(s);
-    s->state = SCHEDULER_STOPPED;
-    s->wake = s->now.mono;
+                  "calls=%d reason=drained", (int)s->in_flight);
+    leave(s);
 }
 
 /* Whoever is refused goes on ruling what nobody else can take over, and ends when nothing is left. */
@@ -228,6 +277,7 @@ mono scheduler_step(struct scheduler *s, struct moment now)
     recovery_step(s);
     activation_step(s);
     driver_step(s);
+    lingers_step(s);
     planner_step(s);
     turns_step(s);
     dispatcher_step(s);

@@ -11,7 +11,8 @@ static bool refused_any(const struct bundle *bundle, const struct batch *b, size
         if (b->activations.items[activation + i].outcome == OUTCOME_SLOT_LOST)
             return true;
     for (size_t i = 0; i < bundle->fires.count; i++)
-        if (b->fires.items[fire + i].outcome == OUTCOME_SLOT_LOST)
+        if (b->fires.items[fire + i].outcome == OUTCOME_SLOT_LOST ||
+            b->fires.items[fire + i].outcome == OUTCOME_DEFERRED)
             return true;
     return false;
 }
@@ -50,21 +51,30 @@ static void tell(struct scheduler *s, const struct run_row *row)
     s->ports.sink->ops->run(s->ports.sink, row);
 }
 
+/* Not one whose epoch is not raised yet: retries are offered to the store whoever owns the slot. One that is deferred may
+ * be so because its job has moved: the store is asked whose the slot is. */
+static void lost(struct scheduler *s, enum store_outcome outcome, int32_t index, const char *why)
+{
+    const struct slot *slot = slot_get(s, index);
+    bool ours = slot && slot->phase != SLOT_FREE && slot->phase != SLOT_CLAIMING && slot->phase != SLOT_WON &&
+                slot->phase != SLOT_TAKING;
+    if (ours && outcome == OUTCOME_SLOT_LOST)
+        slot_lost(s, index, why);
+    else if (ours && outcome == OUTCOME_DEFERRED)
+        ownership_look_soon(s);
+}
+
 static void lost_slots(struct scheduler *s)
 {
     const struct batch *b = &s->batch;
     for (size_t i = 0; i < b->activations.count; i++)
-        if (b->activations.items[i].outcome == OUTCOME_SLOT_LOST)
-            slot_lost(s, b->activations.items[i].row.slot, "an activation was refused");
+        lost(s, b->activations.items[i].outcome, b->activations.items[i].row.slot, "an activation was refused");
     for (size_t i = 0; i < b->skips.count; i++)
-        if (b->skips.items[i].outcome == OUTCOME_SLOT_LOST)
-            slot_lost(s, b->skips.items[i].row.slot, "a skip was refused");
+        lost(s, b->skips.items[i].outcome, b->skips.items[i].row.slot, "a skip was refused");
     for (size_t i = 0; i < b->fires.count; i++)
-        if (b->fires.items[i].outcome == OUTCOME_SLOT_LOST)
-            slot_lost(s, b->fires.items[i].run.slot, "a fire was refused");
+        lost(s, b->fires.items[i].outcome, b->fires.items[i].run.slot, "a fire was refused");
     for (size_t i = 0; i < b->states.count; i++)
-        if (b->states.items[i].outcome == OUTCOME_SLOT_LOST)
-            slot_lost(s, b->states.items[i].row.slot, "a trigger's state was refused");
+        lost(s, b->states.items[i].outcome, b->states.items[i].row.slot, "a trigger's state was refused");
 }
 
 /* Mutation: a scheduler that does not listen to its fence. The simulation must notice. */
@@ -131,6 +141,8 @@ void batch_settled(struct scheduler *s)
     }
     lost_slots(s);
     moves_settled(s);
+    for (size_t i = 0; i < b->wishes.count; i++) /* to ourselves, perhaps: do not wait for the next poll */
+        s->poking |= slot_ruled(s, b->wishes.items[i].slot);
     if (b->through.count)
         janitor_decided(s);
     b->number++;

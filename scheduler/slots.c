@@ -211,6 +211,10 @@ static void take_cursor(struct job *job, const struct trigger_cursor *cursor)
 
 static void take_state(struct job *job, const struct trigger_state_row *state)
 {
+    if (!*state->trigger) {
+        job->paused = state->job_paused;
+        return;
+    }
     struct memory *memory = memory_need(job, state->trigger);
     memory->fires = state->fires;
     memory->last_end = state->last_end;
@@ -218,7 +222,6 @@ static void take_state(struct job *job, const struct trigger_state_row *state)
     memory->paused_since = state->paused_since;
     memory->state_known = true;
     memory->error = state->error != NULL;
-    job->paused |= state->job_paused;
     if ((state->paused || state->job_paused) && !instant_is_none(state->paused_since))
         memory->decided = instant_add(state->paused_since, -1);
 }
@@ -283,6 +286,9 @@ static void load_answered(struct scheduler *s, struct work *work)
     for (size_t i = 0; i < load->open_run_count; i++)
         if ((job = job_find(s, load->open_runs[i].job)))
             job_foreign(s, job, &load->open_runs[i]);
+        else /* of a job that is gone; its driver may be, too */
+            recovery_suspect(s, load->open_runs[i].boot);
+    lingers_load(s, load->lingers, load->linger_count);
     for (size_t i = 0; i < load->slot_count; i++) {
         struct slot *slot = slot_get(s, load->slots[i]);
         for (job = slot->phase == SLOT_LOADED ? slot->jobs : NULL; job; job = job->slot_next)

@@ -94,10 +94,22 @@ struct foreign_run { /* an open run of the job that another boot drives */
     char *trigger;
     instant fired_at;
     bool generation0;
-    bool began; /* when we heard of it */
+    bool began;    /* when we heard of it */
+    bool replaced; /* its cancel is wished for already */
 };
 
 struct linger { /* an executor may still be at work for an ended run */
+    int64_t run;
+    instant until;
+};
+
+/* A call that keeps its instance of a serial task busy without being in flight: accepted, or ended without a definite
+ * answer. Whoever asks again under the same step may. */
+struct busy {
+    char *application; /* "project/name" */
+    char *instance, *step;
+    int64_t run;
+    int32_t item, key_try, n;
     instant until;
 };
 
@@ -114,6 +126,7 @@ struct job {
     int priority;                /* in the ring */
     struct job_version *newest;  /* as defined last; NULL for jobs known only by their runs */
     instant newest_at;           /* commit time of it, by the store's clock */
+    instant deleted_at;          /* when `deleted`; INSTANT_NONE: not known */
     struct job_version *ruling;  /* whose triggers are armed; NULL: none yet */
     int64_t ruling_version;      /* also while the document is on its way */
     struct heap_entry switching; /* a newer version waits for its time: wall ms */
@@ -127,7 +140,6 @@ struct job {
     VEC(struct foreign_run) foreign;
     VEC(struct linger) lingering;
     struct open_run *limited; /* begun runs with steps that wait for room */
-    int32_t failures;         /* in a row */
     size_t open_runs;         /* ours */
     struct job *ring_prev, *ring_next;
     struct job *slot_prev, *slot_next;
@@ -242,6 +254,8 @@ struct bundle {
     VEC(struct request_done) reports; /* closed by what stands here */
     VEC(int64_t) suspended;
     VEC(struct store_move) moves; /* texts in `arena` */
+    VEC(struct linger_row) lingers;
+    VEC(struct request_row) wishes;
     VEC(struct call *) sends;
     VEC(struct request_done) requests; /* to be closed when this has committed and nothing was refused */
     struct open_run *run;              /* whose rows these are (no fires); holds a ref; NULL */
@@ -266,8 +280,10 @@ struct batch {
     VEC(struct request_done) requests, reports;
     VEC(int64_t) suspended;
     VEC(struct store_move) moves;
-    bool moves_unsure;                /* the reply was lost: what became of the moves is not known */
-    int64_t through_seq;              /* change that the replica held when `through` was found out */
+    bool moves_unsure;   /* the reply was lost: what became of the moves is not known */
+    int64_t through_seq; /* change that the replica held when `through` was found out */
+    VEC(struct linger_row) lingers;
+    VEC(struct request_row) wishes;
     VEC(struct slot_through) through; /* decided by now: told to the store when this batch has committed */
 };
 
@@ -415,6 +431,8 @@ struct scheduler {
     int64_t feed_reads; /* DEFINITIONS under way that feed_seen waits for */
     int reload_kind;    /* kind that is being loaded whole; DOCUMENT_KINDS: none */
     bool feed_failed;
+    bool feed_stale, feed_asked; /* stale: an edit may have been missed; asked: a poll has been read since */
+    int64_t feed_stale_poll;     /* polls up to this one say nothing of it */
     int64_t reload_after;
     mono reload_retry;
     bool poking, polling;
@@ -433,6 +451,7 @@ struct scheduler {
     VEC(struct job *) turns; /* jobs whose queue may move */
     bool room_freed;
     mono next_ring;
+    VEC(struct busy) busy_calls;
 
     /* store queue */
     struct bundle *queue_head, **queue_tail;
@@ -452,7 +471,8 @@ struct scheduler {
     /* housekeeping */
     bool leader, leasing, retaining, foreign_reading;
     mono next_lease, next_retention, next_foreign;
-    mono lease_eager; /* until then the lease is asked for often: its holder may have let go of it */
+    mono lease_eager;    /* until then the lease is asked for often: its holder may have let go of it */
+    size_t foreign_skip; /* how many of them the last question has passed */
 
     /* where executors report to: "http://host:port"; NULL = none */
     char *callbacks[SCHEDULER_CALLBACKS];
@@ -461,6 +481,8 @@ struct scheduler {
 
     /* drain */
     mono drain_until;
+    bool leaving; /* the store is being told that this boot ends */
+    mono leave_until;
 };
 
 #endif

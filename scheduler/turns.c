@@ -10,13 +10,6 @@
 #define RING_EVERY SPAN_SECOND /* room may appear without an event (circuits, documents) */
 #define RING_TRIES 512         /* jobs looked at in one turn */
 
-void turns_linger(struct scheduler *s, struct job *job, instant until)
-{
-    (void)s;
-    struct linger *linger = vec_push(&job->lingering);
-    linger->until = until;
-}
-
 /* Runs of the job that take a place: ours that have begun, those of other boots, those whose executor may still work.
  */
 size_t job_running(struct scheduler *s, struct job *job)

@@ -40,6 +40,7 @@ static const struct bulk_table {
                       "id, kind, project, job, slot, open_slot, trigger_name, run, run_day, params, scheduled_at, "
                       "skip_missed, created_at, author, idempotency_key, node",
                       NULL, NULL, NULL},
+    [BULK_LINGER] = {"linger", LINGER_COLUMNS, "slot, key_try, application, instance, until_at", NULL, NULL},
     [BULK_TRIGGER] = {"`trigger`", "job, name, live, paused, created_at", "live", NULL, NULL},
 };
 

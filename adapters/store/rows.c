@@ -30,6 +30,7 @@ void definition_read(struct session *s, struct db_statement *q, enum document_ki
         .source = session_text(s, q, 9),
         .deleted = db_is_null(q, 10),
         .slot = -1,
+        .deleted_at = INSTANT_NONE,
         .owner_since = INSTANT_NONE,
     };
     if (kind != DOCUMENT_JOB)
@@ -38,6 +39,7 @@ void definition_read(struct session *s, struct db_statement *q, enum document_ki
     ret->paused = db_number(q, 12) != 0;
     ret->suspended = db_number(q, 13) != 0;
     ret->moves = db_number(q, 14);
+    ret->deleted_at = db_instant(q, 15);
 }
 
 void run_read(struct session *s, struct db_statement *q, struct run_row *ret)
@@ -250,7 +252,37 @@ void request_read(struct session *s, struct db_statement *q, struct request_row 
         .author = session_text(s, q, 10),
         .outcome = session_text(s, q, 11),
         .node = session_text(s, q, 12),
+        .due_at = INSTANT_NONE,
     };
+    if (ret->kind == REQUEST_CANCEL) {
+        ret->reason = ret->params;
+        ret->params = NULL;
+    } else if (ret->kind == REQUEST_RETRY) {
+        ret->due_at = ret->scheduled_at;
+        ret->scheduled_at = INSTANT_NONE;
+    }
+}
+
+void request_fill(const struct request_row *row, int64_t project, const char *author, const char *idempotency_key,
+                  struct db_value *v)
+{
+    bool of_run = row->kind == REQUEST_CANCEL || row->kind == REQUEST_RETRY;
+    *v++ = db_i(row->id);
+    *v++ = db_i(row->kind);
+    *v++ = db_i(project);
+    *v++ = db_i(row->job);
+    *v++ = db_i(row->slot);
+    *v++ = db_i(row->slot);
+    *v++ = db_t(row->trigger);
+    *v++ = db_i(of_run ? row->run : 0);
+    *v++ = db_i(of_run ? run_id_day(row->run) : 0);
+    *v++ = db_bytes(row->kind == REQUEST_CANCEL ? row->reason : row->params);
+    *v++ = db_m(row->kind == REQUEST_RETRY ? row->due_at : row->scheduled_at);
+    *v++ = db_i(row->skip_missed);
+    *v++ = db_i(row->created_at.ms);
+    *v++ = db_cut(author ? author : "", 255);
+    *v++ = db_bytes(idempotency_key);
+    *v = db_t(row->node);
 }
 
 void request_as_run(struct session *s, const struct request_row *request, int64_t project, struct run_row *ret)

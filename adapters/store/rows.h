@@ -15,6 +15,7 @@
     "request_size, response_size"
 #define ATTEMPT_BODIES ", request, response" /* behind ATTEMPT_COLUMNS, when bodies are wanted */
 #define STATE_COLUMNS "job, trigger_name, slot, fires, last_end, paused, job_paused, paused_since, error"
+#define LINGER_COLUMNS "job, run, slot, step, item, n, key_try, application, instance, until_at"
 #define REQUEST_COLUMNS                                                                                           \
     "q.id, q.kind, q.job, q.slot, q.trigger_name, q.run, q.params, q.scheduled_at, q.skip_missed, q.created_at, " \
     "q.author, q.outcome, q.node"
@@ -23,7 +24,9 @@
 #define DEFINITION_COLUMNS                                                                                          \
     "d.id, d.project_id, p.name, d.name, d.version, d.created_at, d.first_created_at, d.json, d.author, d.source, " \
     "d.live"
-#define DEFINITION_JOB ", d.slot, d.paused, d.suspended, d.moves" /* behind DEFINITION_COLUMNS, for jobs */
+/* behind DEFINITION_COLUMNS, for jobs */
+#define DEFINITION_JOB \
+    ", d.slot, d.paused, d.suspended, d.moves, (SELECT t.deleted_at FROM tombstone t WHERE t.job = d.id)"
 #define DEFINITION_FROM " FROM %s d LEFT JOIN project p ON p.id = d.project_id"
 
 const char *definition_table(enum document_kind kind);
@@ -40,6 +43,10 @@ void step_read(struct session *s, struct db_statement *q, struct step_row *ret);
 void attempt_read(struct session *s, struct db_statement *q, bool bodies, struct attempt_row *ret);
 void state_read(struct session *s, struct db_statement *q, struct trigger_state_row *ret);
 void request_read(struct session *s, struct db_statement *q, struct request_row *ret);
+/* The wish as columns of `request`, in the order of BULK_REQUEST. CANCEL keeps its reason where others keep params,
+ * RETRY its due time where others keep scheduled_at. */
+void request_fill(const struct request_row *row, int64_t project, const char *author, const char *idempotency_key,
+                  struct db_value *values);
 /* A wish that is not a run yet, as the run that it will be. */
 void request_as_run(struct session *s, const struct request_row *request, int64_t project, struct run_row *ret);
 
@@ -69,6 +76,16 @@ enum status node_started(struct session *s, struct store_boot_start *op) MUST_US
 /* Open reports for runs that the boot drives; and their end (store_reports.c). */
 enum status poll_reports(struct session *s, struct store_poll *op) MUST_USE;
 enum status close_reports(struct session *s, const struct request_done *reports, size_t count) MUST_USE;
+
+/* What a batch leaves to do for others (store_wishes.c): calls that linger, wishes, retries whose slot is not ours. */
+enum status write_lingers(struct session *s, const struct store_batch *op) MUST_USE;
+enum status write_wishes(struct session *s, const struct store_batch *op, const bool owned[CLAIM_SLOTS_ALL]) MUST_USE;
+/* `where`: ends before a list of numbers. Appends those that are not over. */
+struct lingers {
+    VEC(struct linger_row) rows;
+};
+enum status lingers_read(struct session *s, const char *where, const int64_t *numbers, size_t count,
+                         struct lingers *ret) MUST_USE;
 
 /* Where the triggers of these jobs stand; jobs and the slots' decided_through are parallel. Appends to what is there.
  */

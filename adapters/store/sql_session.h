@@ -84,6 +84,7 @@ enum bulk_id {
     BULK_AUDIT,
     BULK_REQUEST,
     BULK_TRIGGER,
+    BULK_LINGER,
     BULK_KINDS
 };
 

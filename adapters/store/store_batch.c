@@ -154,6 +154,9 @@ static enum status write_activations(struct batch *b)
         const struct activation_row *row = &b->op->activations[b->picked.items[i]].row;
         if (row->kind == ACTIVATION_DELETE)
             status = db_exec(b->s->db, "UPDATE job SET pending_delete = 0 WHERE id = ?", VALUES(db_i(row->job)), NULL);
+        else if (row->kind == ACTIVATION_RESUME && (!row->trigger || !*row->trigger)) /* it may have crossed the wish */
+            status = db_exec(b->s->db, "UPDATE job SET suspended = 0 WHERE id = ? AND suspended = 1",
+                             VALUES(db_i(row->job)), NULL);
     }
     return status;
 }
@@ -221,15 +224,43 @@ static void fire_exists(void *context, size_t index)
     b->op->fires[b->picked.items[index]].outcome = OUTCOME_EXISTS;
 }
 
+/* Whoever drives a run to its end may not have heard that its job has moved: then its retry is the new slot's. */
+static enum status leave_out_moved(struct batch *b)
+{
+    enum status status = STATUS_OK;
+    size_t kept = 0;
+    for (size_t i = 0; i < b->picked.count && status == STATUS_OK; i++) {
+        struct store_fire *fire = &b->op->fires[b->picked.items[i]];
+        int64_t slot = fire->run.slot;
+        if (fire->run.origin == ORIGIN_RETRY)
+            status = db_read_number(b->s->db, "SELECT slot FROM job WHERE id = ?", VALUES(db_i(fire->run.job)), &slot);
+        if (status == STATUS_NOT_FOUND)
+            status = STATUS_OK;
+        if (slot == fire->run.slot)
+            b->picked.items[kept++] = b->picked.items[i];
+        else
+            fire->outcome = OUTCOME_SLOT_LOST;
+    }
+    b->picked.count = kept;
+    return status;
+}
+
 static enum status write_fires(struct batch *b)
 {
     PICK(b, fires, fire_count, run);
-    enum status status = bulk_write(
-        b->s, &(struct bulk){
-                  .id = BULK_FIRE, .count = b->picked.count, .fill = fire_fill, .exists = fire_exists, .context = b});
-    for (size_t i = 0; i < b->op->fire_count; i++)
-        if (b->op->fires[i].outcome != OUTCOME_DONE)
-            vec_add(&b->unmade, b->op->fires[i].run.id);
+    enum status status = leave_out_moved(b);
+    if (status == STATUS_OK)
+        status = bulk_write(
+            b->s,
+            &(struct bulk){
+                .id = BULK_FIRE, .count = b->picked.count, .fill = fire_fill, .exists = fire_exists, .context = b});
+    for (size_t i = 0; i < b->op->fire_count; i++) {
+        struct store_fire *fire = &b->op->fires[i];
+        if (fire->outcome == OUTCOME_SLOT_LOST && fire->run.origin == ORIGIN_RETRY)
+            fire->outcome = OUTCOME_DEFERRED; /* write_wishes */
+        if (fire->outcome != OUTCOME_DONE)
+            vec_add(&b->unmade, fire->run.id);
+    }
     b->unmade.count = int64_unique(b->unmade.items, b->unmade.count);
     return status;
 }
@@ -341,7 +372,7 @@ static bool slot_lost(const struct batch *b, int64_t request)
         return false;
     for (size_t i = 0; i < b->op->fire_count; i++)
         if (b->op->fires[i].run.id == request)
-            return b->op->fires[i].outcome == OUTCOME_SLOT_LOST;
+            return b->op->fires[i].outcome == OUTCOME_SLOT_LOST || b->op->fires[i].outcome == OUTCOME_DEFERRED;
     return false;
 }
 
@@ -425,6 +456,12 @@ static enum status check(struct session *s, const struct store_batch *op)
     return STATUS_OK;
 }
 
+static enum status write_after(struct batch *b)
+{
+    enum status status = write_lingers(b->s, b->op);
+    return status == STATUS_OK ? write_wishes(b->s, b->op, b->owned) : status;
+}
+
 enum status sql_batch(struct session *s, struct store_batch *op)
 {
     enum status status = check(s, op);
@@ -436,8 +473,8 @@ enum status sql_batch(struct session *s, struct store_batch *op)
     b->s = s;
     b->op = op;
     static enum status (*const parts[])(struct batch *) = {
-        fence_slots, write_activations, write_skips,    write_states,  write_fires,       write_runs,
-        write_steps, write_attempts,    write_requests, write_reports, write_suspensions, write_moves};
+        fence_slots,    write_activations, write_skips,   write_states,      write_fires, write_runs, write_steps,
+        write_attempts, write_requests,    write_reports, write_suspensions, write_after, write_moves};
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == STATUS_OK; i++)
         status = parts[i](b);
     vec_release(&b->picked);

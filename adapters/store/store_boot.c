@@ -82,11 +82,12 @@ enum status sql_boot_read(struct session *s, struct store_boot_read *op)
 
 enum status sql_boot_fence(struct session *s, struct store_boot_fence *op)
 {
-    if (op->boot == op->dead_boot)
-        return error_set(s->error, STATUS_INVALID, "a process cannot fence itself");
     /* Waits for a batch that the dead process may have under way: its row is locked until that ends. */
-    enum status status = db_exec(s->db, "UPDATE boot SET fenced = 1 WHERE boot = ?", VALUES(db_i(op->dead_boot)), NULL);
-    return status == STATUS_OK ? boot_hold(s, op->boot) : status;
+    int64_t changed = 0;
+    enum status status = db_exec(s->db, "UPDATE boot SET fenced = 1 WHERE boot = ? AND fenced = 0",
+                                 VALUES(db_i(op->dead_boot)), &changed);
+    op->already = changed == 0;
+    return status == STATUS_OK && op->boot != op->dead_boot ? boot_hold(s, op->boot) : status;
 }
 
 enum status sql_boots(struct session *s, struct store_boots *op)

@@ -382,6 +382,9 @@ static enum status bury(struct session *s, const struct definition_row *row, con
     else
         status = query_close(&q, status);
     if (status == STATUS_OK && op->kind == DOCUMENT_JOB)
+        status = db_exec(s->db, "INSERT INTO tombstone (job, deleted_at) VALUES (?, ?)",
+                         VALUES(db_i(row->id), db_i(now.ms)), NULL);
+    if (status == STATUS_OK && op->kind == DOCUMENT_JOB)
         status = db_exec(s->db, "UPDATE slot_load SET jobs = jobs - 1 WHERE slot = ? AND jobs > 0",
                          VALUES(db_i(row->slot)), NULL);
     if (status == STATUS_OK)

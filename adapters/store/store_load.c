@@ -208,6 +208,7 @@ struct load {
     VEC(struct run_row) open_runs;
     struct cursors cursors;
     struct states states;
+    struct lingers lingers;
     instant through[CLAIM_SLOTS_ALL];
 };
 
@@ -245,7 +246,8 @@ static enum status load_slots(struct session *s, const int64_t *slots, size_t co
     status = query_open(s, &q);
     while (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK)
         run_read(s, q.rows, vec_push(&load->open_runs));
-    return query_close(&q, status);
+    status = query_close(&q, status);
+    return status == STATUS_OK ? lingers_read(s, "slot", slots, count, &load->lingers) : status;
 }
 
 static int job_compare(const void *a, const void *b)
@@ -282,6 +284,9 @@ enum status sql_slots_load(struct session *s, struct store_slots_load *op)
     op->state_count = load->states.rows.count;
     op->open_runs = KEEP(s, load->open_runs);
     op->open_run_count = load->open_runs.count;
+    op->lingers = KEEP(s, load->lingers.rows);
+    op->linger_count = load->lingers.rows.count;
+    vec_release(&load->lingers.rows);
     vec_release(&load->jobs);
     vec_release(&load->places);
     vec_release(&load->ids);
@@ -297,6 +302,7 @@ struct watched {
     VEC(int64_t) ids, slots, runs;
     struct cursors cursors;
     struct states states;
+    struct lingers lingers;
     VEC(struct run_row) open_runs;
 };
 
@@ -363,6 +369,8 @@ enum status sql_triggers(struct session *s, struct store_triggers *op)
         status = cursors_of_jobs(s, w.places.items, w.places.count, &w.cursors);
     if (status == STATUS_OK)
         status = states_of_jobs(s, w.ids.items, w.ids.count, &w.states);
+    if (status == STATUS_OK)
+        status = lingers_read(s, "job", w.ids.items, w.ids.count, &w.lingers);
     for (size_t at = 0, n; at < w.ids.count && status == STATUS_OK; at += n) {
         n = piece_length(at, w.ids.count);
         status = watch_runs(s, at, n, &w);
@@ -375,6 +383,9 @@ enum status sql_triggers(struct session *s, struct store_triggers *op)
     op->state_count = w.states.rows.count;
     op->open_runs = KEEP(s, w.open_runs);
     op->open_run_count = w.open_runs.count;
+    op->lingers = KEEP(s, w.lingers.rows);
+    op->linger_count = w.lingers.rows.count;
+    vec_release(&w.lingers.rows);
     vec_release(&w.places);
     vec_release(&w.ids);
     vec_release(&w.slots);

@@ -135,6 +135,8 @@ static enum status carry(struct session *s, const struct store_move *move, insta
         "UPDATE run SET slot = ?, open_slot = ? WHERE job = ? AND open_slot = ?",
         "UPDATE request SET slot = ?, open_slot = ? WHERE job = ? AND open_slot = ?",
     };
+    static const char *const slots_of[] = {"UPDATE trigger_state SET slot = ? WHERE job = ?",
+                                           "UPDATE linger SET slot = ? WHERE job = ?"};
     int64_t seq = 0;
     enum status status =
         db_exec(s->db, "UPDATE job SET slot = ?, moves = moves + 1 WHERE id = ?", VALUES(db_i(to), db_i(job)), NULL);
@@ -143,8 +145,8 @@ static enum status carry(struct session *s, const struct store_move *move, insta
                          NULL);
     for (size_t i = 0; i < sizeof updates / sizeof *updates && status == STATUS_OK; i++)
         status = db_exec(s->db, updates[i], VALUES(db_i(to), db_i(to), db_i(job), db_i(from)), NULL);
-    if (status == STATUS_OK)
-        status = db_exec(s->db, "UPDATE trigger_state SET slot = ? WHERE job = ?", VALUES(db_i(to), db_i(job)), NULL);
+    for (size_t i = 0; i < sizeof slots_of / sizeof *slots_of && status == STATUS_OK; i++)
+        status = db_exec(s->db, slots_of[i], VALUES(db_i(to), db_i(job)), NULL);
     if (status == STATUS_OK)
         status = feed_add(s, &(struct change_row){.kind = DOCUMENT_JOB, .id = job}, 1, now);
     if (status == STATUS_OK)

@@ -102,7 +102,7 @@ static enum status resolve(struct adding *a, struct request_add *item)
     item->row.created_at = a->now;
     item->row.author = a->op->author;
     item->row.outcome = NULL;
-    if ((unsigned)item->row.kind >= REQUEST_KINDS || (needs_id(item->row.kind) && item->row.id <= 0) ||
+    if ((unsigned)item->row.kind > REQUEST_MOVE || (needs_id(item->row.kind) && item->row.id <= 0) ||
         (item->idempotency_key && strlen(item->idempotency_key) > KEY_MAX) ||
         (item->row.trigger && strlen(item->row.trigger) > LIMIT_NAME) ||
         (item->row.node && strlen(item->row.node) > LIMIT_NODE)) {
@@ -135,28 +135,11 @@ static enum status mark_definition(struct adding *a, const struct request_row *r
     return status;
 }
 
-static void request_fill(void *context, size_t index, struct db_value *v)
+static void item_fill(void *context, size_t index, struct db_value *v)
 {
     const struct adding *a = context;
     const struct request_add *item = &a->op->items[a->rows.items[index]];
-    const struct request_row *row = &item->row;
-    bool cancel = row->kind == REQUEST_CANCEL;
-    *v++ = db_i(row->id);
-    *v++ = db_i(row->kind);
-    *v++ = db_i(a->project);
-    *v++ = db_i(row->job);
-    *v++ = db_i(row->slot);
-    *v++ = db_i(row->slot);
-    *v++ = db_t(row->trigger);
-    *v++ = db_i(cancel ? row->run : 0);
-    *v++ = db_i(cancel ? run_id_day(row->run) : 0);
-    *v++ = db_bytes(row->params);
-    *v++ = db_m(row->scheduled_at);
-    *v++ = db_i(row->skip_missed);
-    *v++ = db_i(row->created_at.ms);
-    *v++ = db_cut(a->op->author ? a->op->author : "", 255);
-    *v++ = db_bytes(item->idempotency_key);
-    *v = db_t(row->node);
+    request_fill(&item->row, a->project, a->op->author, item->idempotency_key, v);
 }
 
 static const char *move_json(struct session *s, const char *node)
@@ -217,7 +200,7 @@ static enum status add_item(struct adding *a, size_t index, int64_t *next_id)
     /* Written one by one, so that a key that comes twice in one call meets itself. */
     vec_clear(&a->rows);
     vec_add(&a->rows, index);
-    return bulk_write(a->s, &(struct bulk){.id = BULK_REQUEST, .count = 1, .fill = request_fill, .context = a});
+    return bulk_write(a->s, &(struct bulk){.id = BULK_REQUEST, .count = 1, .fill = item_fill, .context = a});
 }
 
 enum status sql_request_add(struct session *s, struct store_request_add *op)

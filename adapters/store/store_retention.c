@@ -246,6 +246,17 @@ static enum status trim_reports(struct session *s, struct store_retention *op)
                         op->requests.ms, "DELETE FROM report WHERE id");
 }
 
+/* Over, by any clock that may be asked. */
+static enum status trim_lingers(struct session *s, struct store_retention *op)
+{
+    instant now = INSTANT_NONE;
+    enum status status = db_now(s->db, &now);
+    if (status != STATUS_OK)
+        return status;
+    return remove_piece(s, op, "SELECT run FROM linger WHERE until_at < ? ORDER BY until_at LIMIT ?",
+                        now.ms - SPAN_MINUTE, "DELETE FROM linger WHERE run");
+}
+
 enum status sql_retention(struct session *s, struct store_retention *op)
 {
     op->removed = 0;
@@ -263,5 +274,7 @@ enum status sql_retention(struct session *s, struct store_retention *op)
         status = trim_feed(s, op);
     if (status == STATUS_OK)
         status = trim_requests(s, op);
+    if (status == STATUS_OK)
+        status = trim_lingers(s, op);
     return status == STATUS_OK ? trim_reports(s, op) : status;
 }

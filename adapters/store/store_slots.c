@@ -278,13 +278,14 @@ enum status sql_runs_open(struct session *s, struct store_runs_open *op)
 {
     op->open = arena_array(s->arena, bool, op->count);
     op->ended_at = arena_array(s->arena, instant, op->count);
-    if (!op->open || !op->ended_at)
+    op->linger = arena_array(s->arena, instant, op->count);
+    if (!op->open || !op->ended_at || !op->linger)
         return error_set(s->error, STATUS_TOO_BIG, "too many runs asked for at once");
     struct run_place *places = mem_alloc(op->count * sizeof *places);
     int64_t *ids = mem_alloc(op->count * sizeof *ids);
     for (size_t i = 0; i < op->count; i++) {
         places[i] = (struct run_place){op->runs[i], i};
-        op->ended_at[i] = INSTANT_NONE;
+        op->ended_at[i] = op->linger[i] = INSTANT_NONE;
     }
     qsort(places, op->count, sizeof *places, place_compare);
     for (size_t i = 0; i < op->count; i++)
@@ -307,6 +308,14 @@ enum status sql_runs_open(struct session *s, struct store_runs_open *op)
         }
         status = query_close(&q, status);
     }
+    struct lingers lingers = {0};
+    if (status == STATUS_OK)
+        status = lingers_read(s, "run", ids, op->count, &lingers);
+    for (size_t k = 0; k < lingers.rows.count; k++)
+        for (size_t i = 0; i < op->count; i++)
+            if (op->runs[i] == lingers.rows.items[k].run)
+                op->linger[i] = instant_max(op->linger[i], lingers.rows.items[k].until);
+    vec_release(&lingers.rows);
     free(places);
     free(ids);
     return status;

@@ -29,6 +29,7 @@ const char *request_kind_text(enum request_kind kind)
     static const char *const names[REQUEST_KINDS] = {
         [REQUEST_RUN] = "run",     [REQUEST_ENQUEUE] = "enqueue", [REQUEST_CANCEL] = "cancel",
         [REQUEST_PAUSE] = "pause", [REQUEST_RESUME] = "resume",   [REQUEST_MOVE] = "move",
+        [REQUEST_RETRY] = "retry", [REQUEST_SUSPEND] = "suspend",
     };
     return names[kind];
 }

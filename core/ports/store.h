@@ -36,7 +36,8 @@ struct definition_row {
     bool deleted;
     /* jobs */
     int32_t slot;
-    bool paused; /* as asked for last; the owner's activation makes it effective */
+    instant deleted_at; /* by the store's clock; INSTANT_NONE while it lives */
+    bool paused;        /* as asked for last; the owner's activation makes it effective */
     bool suspended;
     int64_t moves;          /* how often it has changed its slot */
     const char *owner_node; /* who holds the slot; NULL = nobody yet */
@@ -67,7 +68,8 @@ struct skip_row {
     int32_t slot;
 };
 
-/* Memory of a trigger: only for those that have one (delay, max_fires, pauses, error). */
+/* Memory of a trigger: only for those that have one (delay, max_fires, pauses, error). The row of trigger "" is the
+ * job's own: whether it is paused is known from there alone, whatever triggers it has or had. */
 struct trigger_state_row {
     int64_t job;
     const char *trigger;
@@ -97,17 +99,22 @@ enum request_kind {
     REQUEST_PAUSE,
     REQUEST_RESUME,
     REQUEST_MOVE, /* a job to a slot that `node` holds, or back to the shared range */
+    /* made by schedulers, within a batch, for whoever owns the job's slot */
+    REQUEST_RETRY,   /* `run` has failed: fire its retry */
+    REQUEST_SUSPEND, /* a run has failed: is it the last one that max_consecutive_failures allows? */
     REQUEST_KINDS
 };
 
-/* A wish, durable before it is acknowledged. Its id becomes the run's id (RUN, ENQUEUE). */
+/* A wish, durable before it is acknowledged. Its id becomes the run's id (RUN, ENQUEUE, RETRY). */
 struct request_row {
     int64_t id;
     enum request_kind kind;
     int64_t job;
     int32_t slot;
     const char *trigger;  /* PAUSE, RESUME: NULL = whole job */
-    int64_t run;          /* CANCEL */
+    int64_t run;          /* CANCEL; RETRY: the one that failed */
+    const char *reason;   /* CANCEL: what the run's row will say; NULL = "canceled" */
+    instant due_at;       /* RETRY: not before */
     const char *params;   /* RUN, ENQUEUE: JSON object text; NULL */
     instant scheduled_at; /* RUN, ENQUEUE: INSTANT_NONE = created_at */
     bool skip_missed;     /* RESUME */
@@ -115,6 +122,17 @@ struct request_row {
     instant created_at;   /* by the store's clock */
     const char *author;
     const char *outcome; /* NULL while open */
+};
+
+/* The executor of an ended run may still be at work: a call of it ended without a definite answer. */
+struct linger_row {
+    int64_t job, run;
+    int32_t slot;
+    const char *step;
+    int32_t item, n, key_try;
+    const char *application; /* "project/name" when the task is serial: its instance takes no other call; else NULL */
+    const char *instance;
+    instant until;
 };
 
 enum report_state { REPORT_SUCCEEDED, REPORT_FAILED, REPORT_DELAY };
@@ -246,6 +264,7 @@ struct change_row {
     X(STORE_RUN_READ, run_read, "run_read")          \
     X(STORE_LEDGER, ledger, "ledger")                \
     X(STORE_TRIGGERS, triggers, "triggers")          \
+    X(STORE_FAILURES, failures, "failures")          \
     /* people and programs */                        \
     X(STORE_TOKEN_ADD, token_add, "token_add")       \
     X(STORE_TOKEN_FIND, token_find, "token_find")    \
@@ -291,6 +310,7 @@ struct store_boot_read {
 /* Fence a dead boot: nothing of it is accepted any more. The caller has seen that it is gone (or owns the folder). */
 struct store_boot_fence {
     int64_t boot, dead_boot;
+    bool already; /* out: it was fenced before, or had said itself that it stops */
 };
 
 struct store_boots {
@@ -369,7 +389,8 @@ struct store_slots_take {
 };
 
 /* All that the owner needs to rule these slots: jobs (deleted ones with a pending DELETE activation, too), trigger
- * cursors and states, and the open runs of their jobs that *other* boots drive (they count for overlap). */
+ * cursors and states, the open runs of their jobs that *other* boots drive and what lingers of ended ones (they count
+ * for overlap). */
 struct store_slots_load {
     int64_t boot;
     const int32_t *slots;
@@ -382,6 +403,8 @@ struct store_slots_load {
     size_t state_count;
     struct run_row *open_runs;
     size_t open_run_count;
+    struct linger_row *lingers;
+    size_t linger_count;
 };
 
 /* Written behind: every instant at or before `through` of the slot's jobs is decided. Fenced like a fire, and left as
@@ -417,6 +440,7 @@ struct store_runs_open {
     size_t count;
     bool *open;        /* out, parallel to runs */
     instant *ended_at; /* out, parallel */
+    instant *linger;   /* out, parallel: until when its executor may be at work; INSTANT_NONE = not */
 };
 
 /* What is new for this boot: changes behind `since` (at most `limit`, in order), open requests for slots that it owns,
@@ -439,7 +463,12 @@ struct store_poll {
 };
 #define STORE_POLL_REPORTS 64
 
-enum store_outcome { OUTCOME_DONE, OUTCOME_EXISTS, OUTCOME_SLOT_LOST };
+enum store_outcome {
+    OUTCOME_DONE,
+    OUTCOME_EXISTS,
+    OUTCOME_SLOT_LOST,
+    OUTCOME_DEFERRED, /* slot lost, and the fire was a retry: it has become a REQUEST_RETRY of the same id */
+};
 
 struct store_fire {
     struct run_row run;         /* in: with intent of the start steps */
@@ -472,7 +501,7 @@ struct store_move {
 
 /* One transaction: all or nothing, but for slot-fenced items whose slot is not owned by `boot` any more (SLOT_LOST,
  * they alone are left out) and fires that exist. Order within: activations, skips, states, fires, ends, steps,
- * attempts, requests, reports, suspensions, moves. */
+ * attempts, requests, reports, suspensions, lingers, wishes, moves. */
 struct store_batch {
     int64_t boot;
     int64_t number; /* rises by one with every batch of this boot; kept in boot.batch */
@@ -502,6 +531,12 @@ struct store_batch {
     size_t suspended_count;
     struct store_move *moves;
     size_t move_count;
+    const struct linger_row *lingers; /* inserted or replaced by (run, step, item, n) */
+    size_t linger_count;
+    /* Requests that this batch makes, with ids of run_id_make: CANCEL (left out when `slot` is not ours: it belongs to
+     * a fire) and SUSPEND (always). */
+    const struct request_row *wishes;
+    size_t wish_count;
 };
 
 /* After UNKNOWN: did batch `number` of `boot` commit? */
@@ -532,7 +567,7 @@ struct store_put {
     const char *fingerprint;          /* of the document without pause and status; compared to tell "unchanged" */
     const char *const *trigger_names; /* jobs */
     size_t trigger_count;
-    const char *const *paused_triggers; /* jobs: read at creation only */
+    const char *const *paused_triggers; /* jobs: read at creation only; of triggers that come later, their activation */
     size_t paused_count;
     const char *pool;            /* jobs: NULL = none. A job that changes it is moved by its owner */
     const char *author, *source; /* source: file, api, ui, registered, imported */
@@ -700,6 +735,15 @@ struct store_triggers {
     size_t waiting_count;
     struct run_row *open_runs;
     size_t open_run_count;
+    struct linger_row *lingers; /* that are not over */
+    size_t linger_count;
+};
+
+/* How many of a job's newest ended runs have failed in a row, since it was resumed last; canceled ones do not count. */
+struct store_failures {
+    int64_t job;
+    size_t limit;  /* at most; above 0 */
+    size_t failed; /* out */
 };
 
 struct store_token_add {

@@ -198,9 +198,9 @@ static const struct zone *zone_get(struct zones *zones, const char *name)
 
 static void log_line(struct sink *sink, enum log_level level, const char *message, const char *fields)
 {
-    const struct world_node *node =
-        (const struct world_node *)(const void *)((const char *)sink - offsetof(struct world_node, sink));
+    struct world_node *node = (struct world_node *)(void *)((char *)sink - offsetof(struct world_node, sink));
     char time[RFC3339_SIZE];
+    node->world->warnings += level <= LOG_WARN;
     if (getenv("WORLD_LOG"))
         (void)fprintf(stderr, "%s node=%d level=%d %s %s\n", rfc3339_format(node->world->now.wall, time), node->index,
                       (int)level, message, fields);
@@ -362,6 +362,7 @@ void world_free(struct world *w)
     vec_release(&w->requests);
     vec_release(&w->reports);
     vec_release(&w->suspended);
+    vec_release(&w->lingers);
     vec_release(&w->pending);
     vec_release(&w->events);
     vec_release(&w->calls);
@@ -483,6 +484,7 @@ void world_delete(struct world *w, int64_t id)
     for (size_t i = 0; i < w->jobs.count; i++)
         if (w->jobs.items[i].id == id) {
             w->jobs.items[i].deleted = true;
+            w->jobs.items[i].deleted_at = w->now.wall;
             w->jobs.items[i].pending_delete = 1;
             changed(w, w->jobs.items[i].kind, id);
         }

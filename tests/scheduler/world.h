@@ -22,6 +22,7 @@ struct world_job {
     instant version_at[16];
     int32_t slot;
     bool deleted;
+    instant deleted_at;
     int64_t pending_delete;
 };
 
@@ -91,6 +92,7 @@ struct world {
     VEC(struct request_row) requests;
     VEC(struct world_report) reports;
     VEC(int64_t) suspended;
+    VEC(struct linger_row) lingers;
     VEC(struct pending) pending;
     VEC(struct world_event) events;
     VEC(struct world_call *) calls;
@@ -106,6 +108,7 @@ struct world {
     int64_t call_ms;                                             /* how long a call takes */
     int (*script)(struct world *world, struct world_call *call); /* NULL: 200 {"status":"success"} */
     int64_t batches;
+    int warnings;    /* lines of the log at LOG_WARN or worse */
     int64_t trimmed; /* changes up to here are gone from the feed */
 };
 

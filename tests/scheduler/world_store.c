@@ -52,6 +52,33 @@ static bool run_exists(const struct world *w, const struct run_row *row)
     return false;
 }
 
+static void add_wish(struct world *w, const struct request_row *wish)
+{
+    struct request_row row = *wish;
+    row.reason = keep(w, row.reason);
+    row.scheduled_at = INSTANT_NONE;
+    row.created_at = w->now.wall;
+    row.outcome = NULL;
+    for (size_t i = 0; i < w->requests.count; i++)
+        if (w->requests.items[i].id == row.id)
+            return;
+    vec_add(&w->requests, row);
+}
+
+static void write_after(struct world *w, const struct store_batch *b)
+{
+    for (size_t i = 0; i < b->linger_count; i++) {
+        struct linger_row row = b->lingers[i];
+        row.step = keep(w, row.step);
+        row.application = keep(w, row.application);
+        row.instance = keep(w, row.instance);
+        vec_add(&w->lingers, row);
+    }
+    for (size_t i = 0; i < b->wish_count; i++)
+        if (b->wishes[i].kind != REQUEST_CANCEL || owns(w, b->boot, b->wishes[i].slot))
+            add_wish(w, &b->wishes[i]);
+}
+
 static void write_fences(struct world *w, const struct store_batch *b)
 {
     for (size_t i = 0; i < b->activation_count; i++) {
@@ -91,6 +118,15 @@ static void write_fences(struct world *w, const struct store_batch *b)
                                                            : OUTCOME_DONE;
         if (b->fires[i].outcome == OUTCOME_DONE)
             vec_add(&w->runs, keep_run(w, *row));
+        if (b->fires[i].outcome != OUTCOME_SLOT_LOST || row->origin != ORIGIN_RETRY)
+            continue;
+        b->fires[i].outcome = OUTCOME_DEFERRED;
+        add_wish(w, &(struct request_row){.id = row->id,
+                                          .kind = REQUEST_RETRY,
+                                          .job = row->job,
+                                          .slot = row->slot,
+                                          .run = row->retry_of,
+                                          .due_at = row->due_at});
     }
 }
 
@@ -166,6 +202,7 @@ static enum status batch(struct world *w, struct store_batch *b)
     w->batches++;
     write_fences(w, b);
     write_rows(w, b);
+    write_after(w, b);
     if (w->fail_batches > 0) {
         w->fail_batches--;
         for (size_t i = 0; i < b->fire_count; i++)
@@ -190,6 +227,7 @@ static void fill_definition(struct world *w, const struct world_job *job, struct
                                    .created_at = job->created_at,
                                    .json = job->versions[job->version],
                                    .deleted = job->deleted,
+                                   .deleted_at = job->deleted ? job->deleted_at : INSTANT_NONE,
                                    .slot = job->slot};
 }
 
@@ -279,6 +317,10 @@ static enum status slots_load(struct world *w, struct store_op *op)
     for (size_t i = 0; i < w->runs.count; i++)
         if (open_row(&w->runs.items[i]) && wanted[w->runs.items[i].slot] && w->runs.items[i].boot != load->boot)
             load->open_runs[load->open_run_count++] = w->runs.items[i];
+    load->lingers = arena_array(&op->arena, struct linger_row, w->lingers.count + 1);
+    for (size_t i = 0; i < w->lingers.count; i++)
+        if (wanted[w->lingers.items[i].slot] && instant_cmp(w->lingers.items[i].until, w->now.wall) > 0)
+            load->lingers[load->linger_count++] = w->lingers.items[i];
     return STATUS_OK;
 }
 
@@ -371,6 +413,13 @@ static enum status runs_open(struct world *w, struct store_op *op)
     struct store_runs_open *ask = &op->runs_open;
     ask->open = arena_array(&op->arena, bool, ask->count);
     ask->ended_at = arena_array(&op->arena, instant, ask->count);
+    ask->linger = arena_array(&op->arena, instant, ask->count);
+    for (size_t i = 0; i < ask->count; i++) {
+        ask->linger[i] = INSTANT_NONE;
+        for (size_t k = 0; k < w->lingers.count; k++)
+            if (w->lingers.items[k].run == ask->runs[i])
+                ask->linger[i] = instant_max(ask->linger[i], w->lingers.items[k].until);
+    }
     for (size_t i = 0; i < ask->count; i++)
         for (size_t k = 0; k < w->runs.count; k++)
             if (w->runs.items[k].id == ask->runs[i]) {
@@ -475,6 +524,37 @@ static enum status triggers(struct world *w, struct store_op *op)
     for (size_t i = 0; i < w->runs.count; i++)
         if (w->runs.items[i].job == t->job && open_row(&w->runs.items[i]))
             t->open_runs[t->open_run_count++] = w->runs.items[i];
+    t->lingers = arena_array(&op->arena, struct linger_row, w->lingers.count + 1);
+    for (size_t i = 0; i < w->lingers.count; i++)
+        if (w->lingers.items[i].job == t->job && instant_cmp(w->lingers.items[i].until, w->now.wall) > 0)
+            t->lingers[t->linger_count++] = w->lingers.items[i];
+    return STATUS_OK;
+}
+
+static int newest_end(const void *a, const void *b)
+{
+    const struct run_row *x = a, *y = b;
+    return instant_cmp(y->ended_at, x->ended_at);
+}
+
+static enum status failures(struct world *w, struct store_op *op)
+{
+    struct run_row *ended = arena_array(&op->arena, struct run_row, w->runs.count + 1);
+    instant resumed = INSTANT_NONE;
+    size_t n = 0;
+    for (size_t i = 0; i < w->activations.count; i++)
+        if (w->activations.items[i].job == op->failures.job && w->activations.items[i].kind == ACTIVATION_RESUME)
+            resumed = w->activations.items[i].from;
+    for (size_t i = 0; i < w->runs.count; i++)
+        if (w->runs.items[i].job == op->failures.job && run_state_terminal(w->runs.items[i].state) &&
+            w->runs.items[i].state != RUN_CANCELED)
+            ended[n++] = w->runs.items[i];
+    qsort(ended, n, sizeof *ended, newest_end);
+    op->failures.failed = 0;
+    while (op->failures.failed < n && op->failures.failed < op->failures.limit &&
+           ended[op->failures.failed].state != RUN_SUCCEEDED &&
+           instant_cmp(ended[op->failures.failed].ended_at, resumed) > 0)
+        op->failures.failed++;
     return STATUS_OK;
 }
 
@@ -493,6 +573,7 @@ static enum status perform(struct world *w, struct store_op *op)
     case STORE_BOOT_FENCE:
         if (boot_find(w, op->boot_fence.boot)->fenced)
             return STATUS_FENCED;
+        op->boot_fence.already = boot_find(w, op->boot_fence.dead_boot)->fenced;
         boot_find(w, op->boot_fence.dead_boot)->fenced = true;
         return STATUS_OK;
     case STORE_LEASE:
@@ -520,6 +601,8 @@ static enum status perform(struct world *w, struct store_op *op)
         return runs_adopt(w, op);
     case STORE_TRIGGERS:
         return triggers(w, op);
+    case STORE_FAILURES:
+        return failures(w, op);
     case STORE_RUNS_LIST:
         return runs_list(w, op);
     case STORE_RUN_READ:

@@ -41,6 +41,7 @@ static void disown(const char **text)
     } while (0)
 #define RUN_TEXTS(r) \
     &(r)->trigger, &(r)->reason, &(r)->error_code, &(r)->error_args, &(r)->node, &(r)->zone, &(r)->params, &(r)->start
+#define LINGER_TEXTS(r) &(r)->step, &(r)->application, &(r)->instance
 #define STEP_TEXTS(r) &(r)->step, &(r)->reason, &(r)->result, &(r)->error, &(r)->items
 #define ATTEMPT_TEXTS(r) \
     &(r)->step, &(r)->instance, &(r)->node, &(r)->error, &(r)->code, &(r)->request, &(r)->response, &(r)->result
@@ -78,8 +79,12 @@ void db_release(struct db *db)
         free(db->skips.items[i].trigger);
         free(db->skips.items[i].reason);
     }
-    for (size_t i = 0; i < db->requests.count; i++)
+    for (size_t i = 0; i < db->requests.count; i++) {
         free(db->requests.items[i].outcome);
+        disown(&db->requests.items[i].row.reason);
+    }
+    for (size_t i = 0; i < db->lingers.count; i++)
+        EACH(&db->lingers.items[i].row, disown, LINGER_TEXTS(&db->lingers.items[i].row));
     for (size_t i = 0; i < db->states.count; i++) {
         free(db->states.items[i].trigger);
         free(db->states.items[i].error);
@@ -93,6 +98,7 @@ void db_release(struct db *db)
     vec_release(&db->skips);
     vec_release(&db->requests);
     vec_release(&db->states);
+    vec_release(&db->lingers);
     vec_release(&db->leases);
     vec_release(&db->nodes);
 }
@@ -174,6 +180,7 @@ void db_delete_job(struct db *db, int64_t id)
     struct db_job *job = db_find_job(db, id);
     if (job && !job->deleted) {
         job->deleted = true;
+        job->deleted_at = db->now;
         add_change(db, id);
     }
 }
@@ -187,6 +194,7 @@ int64_t db_request(struct db *db, enum request_kind kind, int64_t job, int64_t r
                                         .slot = of ? of->slot : 0,
                                         .run = run,
                                         .scheduled_at = INSTANT_NONE,
+                                        .due_at = INSTANT_NONE,
                                         .skip_missed = skip_missed,
                                         .created_at = {db->now},
                                         .author = "someone"};
@@ -194,7 +202,7 @@ int64_t db_request(struct db *db, enum request_kind kind, int64_t job, int64_t r
     if (of && kind == REQUEST_PAUSE)
         of->paused = true;
     if (of && kind == REQUEST_RESUME)
-        of->paused = false;
+        of->paused = of->suspended = false;
     return request->row.id;
 }
 
@@ -272,6 +280,7 @@ static enum status op_boot_fence(struct db *db, struct store_op *op)
     struct db_boot *dead = db_find_boot(db, op->boot_fence.dead_boot);
     if (!dead)
         return STATUS_NOT_FOUND;
+    op->boot_fence.already = dead->fenced;
     dead->fenced = true;
     return STATUS_OK;
 }
@@ -382,6 +391,7 @@ static struct definition_row job_definition(struct db *db, struct arena *arena, 
                                    .author = "someone",
                                    .source = "api",
                                    .deleted = job->deleted,
+                                   .deleted_at = job->deleted ? (instant){job->deleted_at} : INSTANT_NONE,
                                    .slot = job->slot,
                                    .paused = job->paused,
                                    .suspended = job->suspended,
@@ -442,6 +452,12 @@ static void copy_run(struct arena *arena, struct run_row *to, const struct run_r
     INTO(arena, RUN_TEXTS(to));
 }
 
+static void copy_linger(struct arena *arena, struct linger_row *to, const struct linger_row *from)
+{
+    *to = *from;
+    INTO(arena, LINGER_TEXTS(to));
+}
+
 static void copy_rows(struct arena *arena, const struct db_run *run, struct step_row *steps,
                       struct attempt_row *attempts)
 {
@@ -486,6 +502,10 @@ static enum status op_slots_load(struct db *db, struct store_op *op)
         if (job && in_slots(load, job->slot) && run->boot != load->boot)
             copy_run(&op->arena, &load->open_runs[load->open_run_count++], run);
     }
+    load->lingers = arena_array(&op->arena, struct linger_row, db->lingers.count + 1);
+    for (size_t i = 0; i < db->lingers.count; i++)
+        if (in_slots(load, db->lingers.items[i].row.slot) && db->lingers.items[i].row.until.ms > db->now)
+            copy_linger(&op->arena, &load->lingers[load->linger_count++], &db->lingers.items[i].row);
     return STATUS_OK;
 }
 
@@ -547,6 +567,10 @@ static enum status op_triggers(struct db *db, struct store_op *op)
     for (size_t i = 0; i < db->open.count; i++)
         if (db->open.items[i]->row.job == job->id)
             copy_run(&op->arena, &triggers->open_runs[triggers->open_run_count++], &db->open.items[i]->row);
+    triggers->lingers = arena_array(&op->arena, struct linger_row, db->lingers.count + 1);
+    for (size_t i = 0; i < db->lingers.count; i++)
+        if (db->lingers.items[i].row.job == job->id && db->lingers.items[i].row.until.ms > db->now)
+            copy_linger(&op->arena, &triggers->lingers[triggers->linger_count++], &db->lingers.items[i].row);
     return STATUS_OK;
 }
 
@@ -605,10 +629,15 @@ static enum status op_runs_open(struct db *db, struct store_op *op)
 {
     op->runs_open.open = arena_array(&op->arena, bool, op->runs_open.count + 1);
     op->runs_open.ended_at = arena_array(&op->arena, instant, op->runs_open.count + 1);
+    op->runs_open.linger = arena_array(&op->arena, instant, op->runs_open.count + 1);
     for (size_t i = 0; i < op->runs_open.count; i++) {
         struct db_run *run = db_find_run(db, op->runs_open.runs[i]);
         op->runs_open.open[i] = run && !run_state_terminal(run->row.state);
         op->runs_open.ended_at[i] = run ? run->row.ended_at : INSTANT_NONE;
+        op->runs_open.linger[i] = INSTANT_NONE;
+        for (size_t k = 0; run && k < db->lingers.count; k++)
+            if (db->lingers.items[k].row.run == run->id)
+                op->runs_open.linger[i] = instant_max(op->runs_open.linger[i], db->lingers.items[k].row.until);
     }
     return STATUS_OK;
 }
@@ -637,9 +666,16 @@ static enum status op_poll(struct db *db, struct store_op *op)
         poll->change_count = count;
     }
     poll->requests = arena_array(&op->arena, struct request_row, db->requests.count + 1);
-    for (size_t i = 0; i < db->requests.count; i++)
-        if (!db->requests.items[i].outcome && slot_owned(db, slot_of_request(db, i), poll->boot))
-            poll->requests[poll->request_count++] = db->requests.items[i].row;
+    for (size_t i = 0; i < db->requests.count; i++) {
+        const struct request_row *row = &db->requests.items[i].row;
+        const struct db_run *run = row->run ? db_find_run(db, row->run) : NULL; /* goes to whoever drives it */
+        bool ours = run && !run_state_terminal(run->row.state) ? run->row.boot == poll->boot
+                                                               : slot_owned(db, slot_of_request(db, i), poll->boot);
+        if (db->requests.items[i].outcome || !ours)
+            continue;
+        poll->requests[poll->request_count] = *row;
+        into(&op->arena, &poll->requests[poll->request_count++].reason);
+    }
     return STATUS_OK;
 }
 
@@ -746,12 +782,7 @@ static void upsert_state(struct db *db, const struct trigger_state_row *row)
 
 static enum store_outcome outcome(struct db *db, int32_t slot, int64_t boot)
 {
-    if (!slot_owned(db, slot, boot))
-        return OUTCOME_SLOT_LOST;
-    if (db->slots[slot].ruled_boot != boot)
-        db->slots[slot].ruled_since = db->now;
-    db->slots[slot].ruled_boot = boot;
-    return OUTCOME_DONE;
+    return slot_owned(db, slot, boot) ? OUTCOME_DONE : OUTCOME_SLOT_LOST;
 }
 #define OUTCOME(item) ((item)->outcome = outcome(db, (item)->row.slot, b->boot))
 
@@ -762,6 +793,8 @@ static void apply_slot_rows(struct db *db, struct store_batch *b)
             struct db_activation *row = vec_push(&db->activations);
             row->row = b->activations[i].row;
             row->trigger = mem_copy_text(row->row.trigger ? row->row.trigger : "");
+            if (row->row.kind == ACTIVATION_RESUME && !*row->trigger && db_find_job(db, row->row.job))
+                db_find_job(db, row->row.job)->suspended = false;
         }
     for (size_t i = 0; i < b->skip_count; i++)
         if (OUTCOME(&b->skips[i]) == OUTCOME_DONE) {
@@ -823,13 +856,50 @@ static void apply_move(struct db *db, struct store_move *move, int64_t boot)
     for (size_t i = 0; i < db->open.count; i++)
         if (db->open.items[i]->row.job == job->id)
             db->open.items[i]->row.slot = move->to;
+    for (size_t i = 0; i < db->lingers.count; i++)
+        if (db->lingers.items[i].row.job == job->id)
+            db->lingers.items[i].row.slot = move->to;
     job->slot = move->to;
     job->moves++;
     add_change(db, job->id);
     to->moved_seq = (int64_t)db->changes.count;
-    to->ruled_boot = 0;
     if (to->decided_through > from->decided_through)
         to->decided_through = from->decided_through;
+}
+
+static void add_wish(struct db *db, const struct request_row *wish)
+{
+    for (size_t i = 0; i < db->requests.count; i++)
+        if (db->requests.items[i].row.id == wish->id)
+            return; /* its owner lost the slot before it could close it */
+    struct db_request *request = vec_push(&db->requests);
+    request->row = *wish;
+    request->row.trigger = request->row.params = NULL;
+    request->row.reason = mem_copy_text(wish->reason);
+    request->row.author = "scheduler";
+    request->row.created_at.ms = db->now;
+}
+
+/* What others have to do: see store_wishes.c. */
+static void apply_rest(struct db *db, const struct store_batch *b)
+{
+    for (size_t i = 0; i < b->linger_count; i++) {
+        struct linger_row *row = &((struct db_linger *)vec_push(&db->lingers))->row;
+        *row = b->lingers[i];
+        EACH(row, own, LINGER_TEXTS(row));
+    }
+    for (size_t i = 0; i < b->fire_count; i++)
+        if (b->fires[i].outcome == OUTCOME_DEFERRED)
+            add_wish(db, &(struct request_row){.id = b->fires[i].run.id,
+                                               .kind = REQUEST_RETRY,
+                                               .job = b->fires[i].run.job,
+                                               .slot = b->fires[i].run.slot,
+                                               .run = b->fires[i].run.retry_of,
+                                               .due_at = b->fires[i].run.due_at,
+                                               .scheduled_at = INSTANT_NONE});
+    for (size_t i = 0; i < b->wish_count; i++)
+        if (b->wishes[i].kind != REQUEST_CANCEL || slot_owned(db, b->wishes[i].slot, b->boot))
+            add_wish(db, &b->wishes[i]);
 }
 
 static enum status op_batch(struct db *db, struct store_op *op)
@@ -844,17 +914,15 @@ static enum status op_batch(struct db *db, struct store_op *op)
         fire->outcome = outcome(db, fire->run.slot, b->boot);
         if (fire->outcome == OUTCOME_DONE && twin(db, &fire->run))
             fire->outcome = OUTCOME_EXISTS;
+        const struct db_job *job = db_find_job(db, fire->run.job);
+        bool moved = job && job->slot != fire->run.slot; /* and its driver has not heard of it */
+        if ((fire->outcome == OUTCOME_SLOT_LOST || moved) && fire->run.origin == ORIGIN_RETRY)
+            fire->outcome = OUTCOME_DEFERRED;
         if (fire->outcome == OUTCOME_DONE)
             insert_run(db, &fire->run);
     }
-    for (size_t i = 0; i < b->run_count; i++) {
-        struct db_run *run = db_find_run(db, b->runs[i].id);
+    for (size_t i = 0; i < b->run_count; i++)
         update_run(db, &b->runs[i]);
-        if (run && run_state_terminal(run->row.state))
-            run->ended_by_owner =
-                slot_owned(db, run->row.slot, b->boot) && db->slots[run->row.slot].ruled_boot == b->boot &&
-                db->slots[run->row.slot].ruled_since < db->now - 5000; /* and did when the end was decided */
-    }
     for (size_t i = 0; i < b->step_count; i++)
         upsert_step(db, &b->steps[i]);
     for (size_t i = 0; i < b->attempt_count; i++)
@@ -866,6 +934,7 @@ static enum status op_batch(struct db *db, struct store_op *op)
     for (size_t i = 0; i < b->suspended_count; i++)
         if (db_find_job(db, b->suspended_jobs[i]))
             db_find_job(db, b->suspended_jobs[i])->suspended = true;
+    apply_rest(db, b);
     for (size_t i = 0; i < b->move_count; i++)
         apply_move(db, &b->moves[i], b->boot);
     return STATUS_OK;
@@ -877,6 +946,36 @@ static enum status op_batch_check(struct db *db, struct store_op *op)
     if (!boot)
         return STATUS_NOT_FOUND;
     op->batch_check.committed = boot->batch >= op->batch_check.number;
+    return STATUS_OK;
+}
+
+static int newest_end(const void *a, const void *b)
+{
+    const struct run_row *x = a, *y = b;
+    return instant_cmp(y->ended_at, x->ended_at);
+}
+
+static enum status op_failures(struct db *db, struct store_op *op)
+{
+    struct store_failures *f = &op->failures;
+    struct run_row *ended = arena_array(&op->arena, struct run_row, db->order.count + 1);
+    instant resumed = INSTANT_NONE;
+    size_t n = 0;
+    for (size_t i = 0; i < db->activations.count; i++) {
+        const struct activation_row *row = &db->activations.items[i].row;
+        if (row->job == f->job && row->kind == ACTIVATION_RESUME)
+            resumed = instant_max(resumed, row->from);
+    }
+    for (size_t i = 0; i < db->order.count; i++) {
+        const struct run_row *row = &db->order.items[i]->row;
+        if (row->job == f->job && run_state_terminal(row->state) && row->state != RUN_CANCELED)
+            ended[n++] = *row;
+    }
+    qsort(ended, n, sizeof *ended, newest_end);
+    f->failed = 0;
+    while (f->failed < n && f->failed < f->limit && ended[f->failed].state != RUN_SUCCEEDED &&
+           instant_cmp(ended[f->failed].ended_at, resumed) > 0)
+        f->failed++;
     return STATUS_OK;
 }
 
@@ -952,6 +1051,7 @@ enum status db_execute(struct db *db, struct store_op *op)
         [STORE_RUNS_ADOPT] = op_runs_adopt,
         [STORE_RUNS_OPEN] = op_runs_open,
         [STORE_TRIGGERS] = op_triggers,
+        [STORE_FAILURES] = op_failures,
         [STORE_RUNS_LIST] = op_runs_list,
         [STORE_RUN_READ] = op_run_read,
         [STORE_POLL] = op_poll,

@@ -18,8 +18,6 @@ struct db_slot {
     int64_t generation, czxid, owner_boot, decided_through;
     int64_t moved_seq; /* change by which a job came last */
     const char *node;  /* bound to; NULL = not */
-    int64_t ruled_since;
-    int64_t ruled_boot; /* the last one that had a fire, skip or activation accepted: it knows the slot's jobs */
 };
 
 struct db_job {
@@ -28,6 +26,7 @@ struct db_job {
     char *name;
     bool deleted, paused, suspended;
     int64_t moves;
+    int64_t deleted_at;
     struct db_version {
         int64_t version, created_at;
         char *json;
@@ -37,8 +36,7 @@ struct db_job {
 
 struct db_run {
     int64_t id;
-    bool ended_by_owner; /* whoever drove it to its end ruled the slot, too */
-    struct run_row row;  /* texts owned */
+    struct run_row row; /* texts owned */
     VEC(struct step_row) steps;
     VEC(struct attempt_row) attempts;
     UT_hash_handle hh;
@@ -56,8 +54,11 @@ struct db_skip {
 
 struct db_request {
     struct request_row row;
-    char *outcome, *trigger;
-    int64_t acknowledged;
+    char *outcome;
+};
+
+struct db_linger {
+    struct linger_row row; /* texts owned */
 };
 
 struct db_state {
@@ -89,6 +90,7 @@ struct db {
     VEC(struct db_skip) skips;
     VEC(struct db_request) requests;
     VEC(struct db_state) states;
+    VEC(struct db_linger) lingers;
     VEC(struct db_lease) leases;
     VEC(struct db_node) nodes;
     int64_t next_id;

@@ -81,6 +81,25 @@ static void check_overlap(struct world *world)
     }
 }
 
+/* Nothing begins while the executor of an ended run may be at work. Nodes' clocks differ by a second at most; what both
+ * of them heard of at the same time is in doubt. */
+static void check_linger(struct world *world, const struct run_row *run)
+{
+    const struct sim_job *job = NULL;
+    for (size_t j = 0; j < sim_plan.job_count && !job; j++)
+        if (sim_plan.jobs[j].id == run->job && sim_plan.jobs[j].exclusive)
+            job = &sim_plan.jobs[j];
+    for (size_t i = 0; job && i < world->db.lingers.count; i++) {
+        const struct linger_row *linger = &world->db.lingers.items[i].row;
+        const struct db_run *ended = linger->job == job->id ? db_find_run(&world->db, linger->run) : NULL;
+        if (ended && ended->id != run->id && ended->row.ended_at.ms + SIM_SKEW < run->started_at.ms &&
+            run->started_at.ms < linger->until.ms - SIM_SKEW)
+            world_break(world, "invariant 6: run %lld of %s begins %lld ms before %lld may be believed over",
+                        (long long)run->id, job->name, (long long)(linger->until.ms - run->started_at.ms),
+                        (long long)ended->id);
+    }
+}
+
 static double seconds(const struct world *world, instant at)
 {
     return instant_is_none(at) ? -1 : (double)(at.ms - world->begin) / 1000;
@@ -90,7 +109,7 @@ static double seconds(const struct world *world, instant at)
 static void tell_batch(struct world *world, const struct store_batch *b)
 {
     static const char *const kinds[] = {"version", "pause", "resume", "delete"};
-    static const char *const outcomes[] = {"", ", exists", ", slot lost"};
+    static const char *const outcomes[] = {"", ", exists", ", slot lost", ", deferred"};
     for (size_t i = 0; i < b->activation_count; i++) {
         const struct activation_row *row = &b->activations[i].row;
         world_trace(world, "  boot %lld activates %s %lld of job %lld from %.3f%s", (long long)b->boot,
@@ -132,20 +151,6 @@ static void tell_batch(struct world *world, const struct store_batch *b)
                     b->requests[i].outcome);
 }
 
-/* Of the coordination, too, and working: then it certainly rules the slot. */
-static bool holds_claim(const struct world *world, int32_t slot, int64_t boot)
-{
-    for (size_t i = 0; i < world->node_count; i++) {
-        const struct life *life = world->nodes[i].life;
-        if (life && life->self.boot == boot && scheduler_state(life->scheduler) != SCHEDULER_WORKING)
-            return false;
-    }
-    for (size_t i = 0; i < world->claims.count; i++)
-        if (world->claims.items[i].slot == slot)
-            return world->claims.items[i].boot == boot && !sim_plan.wiped;
-    return false;
-}
-
 void check_batch(struct world *world, const struct store_batch *batch)
 {
     tell_batch(world, batch);
@@ -159,12 +164,14 @@ void check_batch(struct world *world, const struct store_batch *batch)
                         (long long)run->generation, run->trigger, (long long)run->scheduled_at.ms);
         check_touched(world, run->id);
     }
-    for (size_t i = 0; i < batch->run_count; i++) {
-        struct db_run *run = db_find_run(&world->db, batch->runs[i].id);
-        if (run && run->ended_by_owner && run_state_terminal(batch->runs[i].state))
-            run->ended_by_owner = holds_claim(world, run->row.slot, batch->boot);
+    for (size_t i = 0; i < batch->run_count; i++)
         check_touched(world, batch->runs[i].id);
-    }
+    for (size_t i = 0; i < batch->fire_count; i++)
+        if (batch->fires[i].outcome == OUTCOME_DONE && batch->fires[i].run.state == RUN_RUNNING)
+            check_linger(world, &batch->fires[i].run);
+    for (size_t i = 0; i < batch->run_count; i++)
+        if (batch->runs[i].state == RUN_RUNNING)
+            check_linger(world, &batch->runs[i]);
     for (size_t i = 0; i < batch->attempt_count; i++)
         check_touched(world, batch->attempts[i].run);
     for (size_t i = 0; i < batch->move_count; i++)
@@ -281,7 +288,7 @@ static void check_ledger(struct world *world, const struct sim_job *job)
     bool complete = false;
     int64_t fires = 0;
     for (size_t i = 0; i < db->states.count; i++)
-        if (db->states.items[i].row.job == job->id &&
+        if (db->states.items[i].row.job == job->id && *db->states.items[i].trigger &&
             (db->states.items[i].row.paused || db->states.items[i].row.job_paused))
             until = until < db->states.items[i].row.paused_since.ms ? until : db->states.items[i].row.paused_since.ms;
     for (size_t i = 0; i < db->order.count; i++)
@@ -305,6 +312,9 @@ static void check_ledger(struct world *world, const struct sim_job *job)
             period = job->period[row->version];
         } else if (row->kind == ACTIVATION_DELETE) {
             until = until < row->from.ms ? until : row->from.ms;
+            if (row->from.ms < job->deleted_at)
+                world_break(world, "invariant 2: the end of %s counts from %lld ms before it was deleted", job->name,
+                            (long long)(job->deleted_at - row->from.ms));
         }
     }
     if (!period && job->deleted)

@@ -139,7 +139,9 @@ static void check_edits(struct world *world, const struct sim_job *job)
         wish = request->kind;
         settled = long_ago(world, request->created_at.ms);
     }
-    if (!job->deleted && settled && paused(db, job->id) != (wish == REQUEST_PAUSE))
+    if (row->suspended && !job->deleted && settled && !paused(db, job->id))
+        world_break(world, "%s is called suspended, and is not", job->name);
+    if (!job->deleted && settled && !row->suspended && paused(db, job->id) != (wish == REQUEST_PAUSE))
         world_break(world, "invariant 9: %s is %s, but the last wish was another", job->name,
                     paused(db, job->id) ? "paused" : "active");
 }
@@ -161,15 +163,51 @@ void check_requests(struct world *world)
     }
 }
 
+/* ---- suspension ----------------------------------------------------------------------------------------------------
+ */
+
+/* The newest ended runs since the last resume, as many as the job allows to fail in a row: have they all failed, long
+ * ago? */
+static bool failed_enough(struct world *world, const struct sim_job *job)
+{
+    const struct db *db = &world->db;
+    int64_t since = INT64_MIN, before = INT64_MAX;
+    for (size_t i = 0; i < db->activations.count; i++)
+        if (db->activations.items[i].row.job == job->id && db->activations.items[i].row.kind == ACTIVATION_RESUME)
+            since = db->activations.items[i].row.from.ms;
+    for (int n = 0; n < job->failures[job->version]; n++) {
+        const struct run_row *newest = NULL;
+        for (size_t i = 0; i < db->order.count; i++) {
+            const struct run_row *run = &db->order.items[i]->row;
+            bool counts = run->job == job->id && run_state_terminal(run->state) && run->state != RUN_CANCELED;
+            if (counts && run->ended_at.ms < before && (!newest || run->ended_at.ms > newest->ended_at.ms))
+                newest = run;
+        }
+        if (!newest || newest->ended_at.ms <= since || newest->state == RUN_SUCCEEDED ||
+            (n == 0 && !long_ago(world, newest->ended_at.ms)))
+            return false;
+        if (newest->version != job->version) /* its version may have said otherwise */
+            return false;
+        before = newest->ended_at.ms;
+    }
+    return job->failures[job->version] > 0;
+}
+
+static void check_suspension(struct world *world, const struct sim_job *job)
+{
+    if (!job->deleted && failed_enough(world, job) && !paused(&world->db, job->id))
+        world_break(world, "%s goes on though its last %d runs have failed", job->name, job->failures[job->version]);
+}
+
 /* ---- retries -------------------------------------------------------------------------------------------------------
  */
 
-/* A retry is a fire, so only the slot's owner makes it: when another boot drives the run to its end, it is not made. */
+/* Whoever drives the run to its end, and whatever became of the slot meanwhile. */
 static void check_retry(struct world *world, const struct sim_job *job, const struct db_run *row)
 {
     const struct run_row *run = &row->row;
     int children = 0;
-    bool due = row->ended_by_owner && run->state == RUN_FAILED && run->retry_no < job->retries[run->version] &&
+    bool due = run->state == RUN_FAILED && run->retry_no < job->retries[run->version] &&
                long_ago(world, run->ended_at.ms) && !job->deleted;
     for (size_t i = 0; i < world->db.order.count; i++)
         children += world->db.order.items[i]->row.retry_of == run->id;
@@ -185,6 +223,7 @@ void check_outcomes(struct world *world, const struct sim_job *job)
     else if (job->kind == SIM_AT)
         check_at(world, job);
     check_edits(world, job);
+    check_suspension(world, job);
     for (size_t i = 0; i < world->db.order.count; i++)
         if (world->db.order.items[i]->row.job == job->id)
             check_retry(world, job, world->db.order.items[i]);

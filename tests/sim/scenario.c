@@ -94,6 +94,9 @@ static void put_job(struct world *world, struct sim_job *job)
     write_trigger(world, job, &json);
     job->retries[job->version] = world_chance(world, 25) ? (int)world_draw(world, 1, 2) : 0;
     str_addf(&json, "],\"retry\":{\"max\":%d,\"delay\":\"700ms\"}", job->retries[job->version]);
+    job->failures[job->version] = world_chance(world, 15) ? (int)world_draw(world, 1, 3) : 0;
+    if (job->failures[job->version])
+        str_addf(&json, ",\"max_consecutive_failures\":%d", job->failures[job->version]);
     str_addf(&json, ",\"overlap\":\"%s\",\"max_parallel\":20,\"timeout\":\"40s\",\"graph\":[", overlap);
     write_steps(world, &json);
     str_add(&json, "]}}");

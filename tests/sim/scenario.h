@@ -8,6 +8,7 @@
 #define SIM_JOBS 8
 #define SIM_VERSIONS 6
 #define SIM_TIMEOUT 40000  /* deadline of a run, ms */
+#define SIM_SKEW 1500      /* ms by which what two nodes say of one time may differ */
 #define SIM_PATIENCE 15000 /* ms for whatever should happen at once */
 
 enum sim_kind { SIM_EVERY, SIM_CRON, SIM_DELAY, SIM_AT, SIM_KINDS };
@@ -20,6 +21,7 @@ struct sim_job {
     int64_t period[SIM_VERSIONS + 1]; /* by version: instants are multiples of it (EVERY, CRON) */
     int64_t at;                       /* AT */
     int retries[SIM_VERSIONS + 1];    /* by version: of a failed run */
+    int failures[SIM_VERSIONS + 1];   /* by version: in a row, until it is suspended; 0 = for ever */
     int64_t version;
     bool exclusive; /* overlap wait, skip or replace: never two at work */
     bool deleted;

@@ -326,17 +326,35 @@ static bool lingers(const struct run_calls *item, size_t at)
     return true;
 }
 
+bool run_linger_next(const struct run *run, const struct run_world *world, struct run_linger *linger)
+{
+    for (linger->of = linger->of ? linger->of : run_each(run, NULL); linger->of;
+         linger->of = run_each(run, linger->of), linger->next = 0)
+        while (linger->next < linger->of->calls.attempt_count) {
+            const struct run_calls *calls = &linger->of->calls;
+            size_t at = linger->next++;
+            const struct attempt_row *attempt = &calls->attempts[at];
+            bool accepted = attempt->state == ATTEMPT_ACCEPTED;
+            if (!accepted && !lingers(calls, at))
+                continue;
+            struct call_spec call;
+            bool known = call_of(run, linger->of->spec, world, &call);
+            linger->attempt = attempt;
+            linger->step = linger->of->spec;
+            linger->until = instant_add(accepted ? attempt->started_at : attempt->ended_at,
+                                        known ? call.timeout : CALL_TIMEOUT_DEFAULT);
+            linger->serial = known && call.serial;
+            return true;
+        }
+    return false;
+}
+
 instant run_linger_until(const struct run *run, const struct run_world *world)
 {
     instant until = INSTANT_NONE;
-    for (const struct run_step *step = run_each(run, NULL); step; step = run_each(run, step))
-        for (size_t k = 0; k < step->calls.attempt_count; k++) {
-            struct call_spec call;
-            if (!lingers(&step->calls, k))
-                continue;
-            span linger = call_of(run, step->spec, world, &call) ? call.timeout : CALL_TIMEOUT_DEFAULT;
-            until = instant_max(until, instant_add(step->calls.attempts[k].ended_at, linger));
-        }
+    for (struct run_linger linger = {0}; run_linger_next(run, world, &linger);)
+        if (linger.attempt->state != ATTEMPT_ACCEPTED)
+            until = instant_max(until, linger.until);
     return until;
 }
 

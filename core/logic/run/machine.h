@@ -160,6 +160,16 @@ size_t run_calls_open(const struct run *run);
 /* Until when an executor may still be working for a call that ended unknown, timed out or canceled (its end + its
  * timeout; a definite answer under the same key settles it). INSTANT_NONE: nothing lingers. */
 instant run_linger_until(const struct run *run, const struct run_world *world);
+/* The same call by call, accepted ones included (they are at work). Begin with a linger of zeros; false: no more. */
+struct run_linger {
+    const struct attempt_row *attempt; /* the run's own */
+    const struct step_spec *step;
+    instant until;
+    bool serial;               /* its task says that an instance takes one call at a time */
+    const struct run_step *of; /* where to go on */
+    size_t next;
+};
+bool run_linger_next(const struct run *run, const struct run_world *world, struct run_linger *linger);
 instant run_deadline(const struct run *run); /* started_at (or fired_at) + job timeout */
 
 /* One call, rendered from committed inputs alone (deterministic): what goes over the wire but for the headers of the

@@ -95,10 +95,25 @@ static void test_a_fenced_boot_fences_nobody(void **state)
     op.boot_fence = (struct store_boot_fence){.boot = a, .dead_boot = b};
     EXPECT(store, &op, STATUS_FENCED);
     store_op_release(&op);
-    store_op_init(&op, STORE_BOOT_FENCE);
-    op.boot_fence = (struct store_boot_fence){.boot = b, .dead_boot = b};
-    EXPECT(store, &op, STATUS_INVALID);
-    store_op_release(&op);
+}
+
+/* A process that stops says so itself: its successor finds nobody to fence, and is told so. */
+static void test_a_boot_ends_itself(void **state)
+{
+    struct store *store = *state;
+    int64_t a = kit_boot(store, "n1"), b = kit_boot(store, "n2");
+    for (int i = 0; i < 3; i++) {
+        OP(op, STORE_BOOT_FENCE);
+        op.boot_fence = (struct store_boot_fence){.boot = i < 2 ? a : b, .dead_boot = a};
+        DO(store, &op);
+        assert_int_equal(op.boot_fence.already, i > 0);
+        store_op_release(&op);
+    }
+    OP(start, STORE_BOOT_START);
+    start.boot_start = (struct store_boot_start){.node = "n1", .address = "", .role = "scheduler"};
+    DO(store, &start);
+    assert_int_equal(start.boot_start.previous_boot, 0);
+    store_op_release(&start);
 }
 
 static void test_boots_newest_of_each_node(void **state)
@@ -267,6 +282,7 @@ int main(int argc, char **argv)
                                        T(test_each_start_is_a_new_boot),
                                        T(test_boot_read),
                                        T(test_a_fenced_boot_fences_nobody),
+                                       T(test_a_boot_ends_itself),
                                        T(test_boots_newest_of_each_node),
                                        T(test_lease),
                                        T(test_tokens),
