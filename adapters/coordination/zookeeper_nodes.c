@@ -7,6 +7,11 @@
 
 #define NODES_MAX 1000 /* a stranger's nodes beyond it are not looked at */
 
+_Static_assert(NODES_MAX + SESSION_WATCHES <= WATCHES_MOST, "a watch for each node, and one for each list");
+_Static_assert(CLAIM_SLOTS_ALL + 1 <= EPHEMERALS_MOST, "all claims and the own node");
+_Static_assert(sizeof "/nodes/" - 1 + sizeof((struct coordination_node *)0)->node - 1 < OWN_PATH_MOST,
+               "path of a node");
+
 /* ---- looks --------------------------------------------------------------------------------------------------------
  */
 

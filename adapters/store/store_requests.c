@@ -160,14 +160,18 @@ static const char *move_json(struct session *s, const char *node)
 enum status request_move_add(struct session *s, int64_t job, int32_t slot, int64_t project, const char *author,
                              instant now)
 {
-    struct request_add item = {
-        .row = {.kind = REQUEST_MOVE, .job = job, .slot = slot, .scheduled_at = INSTANT_NONE, .created_at = now}};
+    struct request_add item = {.row = {.kind = REQUEST_MOVE,
+                                       .job = job,
+                                       .slot = slot,
+                                       .scheduled_at = INSTANT_NONE,
+                                       .due_at = INSTANT_NONE,
+                                       .created_at = now}};
     struct store_request_add op = {.author = author, .items = &item, .count = 1};
     struct adding a = {.s = s, .op = &op, .project = project, .now = now};
     enum status status = sequence_take(s, "request", 1, &item.row.id);
     vec_add(&a.rows, 0);
     if (status == STATUS_OK)
-        status = bulk_write(s, &(struct bulk){.id = BULK_REQUEST, .count = 1, .fill = request_fill, .context = &a});
+        status = bulk_write(s, &(struct bulk){.id = BULK_REQUEST, .count = 1, .fill = item_fill, .context = &a});
     vec_release(&a.rows);
     return status;
 }
