@@ -31,6 +31,7 @@
 #define SCHEDULER_CALLBACKS 3 /* addresses of X-Carillon-Callback at most */
 
 struct scheduler;
+struct beat;
 struct bundle;
 struct call;
 struct job;
@@ -413,6 +414,10 @@ struct scheduler {
     mono reload_retry;
     bool poking, polling;
     mono next_poll;
+    struct beat *beats; /* accepted calls that promised a sign of life (alive.c) */
+    int64_t alive_since;
+    mono next_alive;
+    bool alive_watched, reading_alive, alive_failed;
     int64_t instances_number, instances_read; /* as polled last; as of the list that we have */
     int64_t instances_readings;
     mono instances_due, instances_retry; /* 0 = not; when the first of them expires; not before */

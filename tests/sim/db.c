@@ -631,6 +631,14 @@ static enum status op_runs_open(struct db *db, struct store_op *op)
     return STATUS_OK;
 }
 
+/* Executors of the simulation promise no signs of life. */
+static enum status op_alive_read(struct db *db, struct store_op *op)
+{
+    (void)db;
+    op->alive_read.count = 0;
+    return STATUS_OK;
+}
+
 static enum status op_poll(struct db *db, struct store_op *op)
 {
     struct store_poll *poll = &op->poll;
@@ -973,6 +981,7 @@ enum status db_execute(struct db *db, struct store_op *op)
         [STORE_RUNS_LIST] = op_runs_list,
         [STORE_RUN_READ] = op_run_read,
         [STORE_POLL] = op_poll,
+        [STORE_ALIVE_READ] = op_alive_read,
         [STORE_BATCH] = op_batch,
         [STORE_BATCH_CHECK] = op_batch_check,
         [STORE_DEFINITIONS] = op_definitions,
