@@ -61,6 +61,7 @@ struct scheduler_metrics {
     int64_t runs_open, calls_in_flight, batches, batch_items, batches_refused, batch_ms_sum;
     int64_t slots_owned, jobs_ruled, takeovers, skips, queue_rows, store_down, coordination_down;
     int64_t triggers_in_error, clock_offset_ms, feed_lag_ms;
+    int64_t store_bytes, store_bytes_max; /* as the leader of housekeeping saw it last; 0 = not seen here */
 };
 extern const double scheduler_lateness_bounds[SCHEDULER_LATENESS_BUCKETS]; /* seconds; the last is +Inf */
 const struct scheduler_metrics *scheduler_metrics(const struct scheduler *scheduler);

@@ -455,6 +455,7 @@ struct scheduler {
 
     /* housekeeping */
     bool leader, leasing, retaining, foreign_reading;
+    bool store_nearly_full; /* said so in the log */
     mono next_lease, next_retention, next_foreign;
     size_t foreign_skip; /* how many of them the last question has passed */
 

@@ -389,6 +389,8 @@ static const struct db_dialect dialect = {
     .upsert_keep = "%s = COALESCE(VALUES(%s), %s)",
     .greatest = "GREATEST",
     .use_open_index = " FORCE INDEX (run_open)",
+    .size = "SELECT CAST(SUM(data_length + index_length) AS SIGNED) FROM information_schema.tables "
+            "WHERE table_schema = DATABASE()",
     .audit_order = "day DESC, id DESC",
     .partitions = true,
     .one_writer = false,

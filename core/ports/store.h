@@ -368,6 +368,7 @@ struct store_retention {
     instant runs, bodies, skips, audit, changes, requests;
     int64_t removed; /* out */
     bool more;       /* out */
+    int64_t size;    /* out: bytes that the store's data takes */
 };
 
 /* A lease of an application: one holder at a time, over when `until` has come by the store's clock. Its row lasts. */
