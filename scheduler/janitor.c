@@ -202,10 +202,29 @@ void janitor_nodes_changed(struct scheduler *s)
         s->next_lease = mono_min(s->next_lease, mono_add(s->now.mono, LEASE_EAGER));
 }
 
+/* From this share of store.max_size on somebody should look: history is cut, or room is made, before nothing fits. */
+#define SIZE_WARNING 80 /* percent */
+
+static void watch_size(struct scheduler *s, int64_t size)
+{
+    int64_t most = s->settings->store.max_size;
+    bool near = most > 0 && size >= most / 100 * SIZE_WARNING;
+    __atomic_store_n(&s->metrics.store_bytes, size, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->metrics.store_bytes_max, most, __ATOMIC_RELAXED);
+    if (near && !s->store_nearly_full)
+        sink_logf(s->ports.sink, LOG_WARN,
+                  "The store is nearly full: shorten retention.runs or retention.bodies, or raise store.max_size and "
+                  "give it room.",
+                  "bytes=%lld max=%lld", (long long)size, (long long)most);
+    s->store_nearly_full = near;
+}
+
 static void retention_answered(struct scheduler *s, struct work *work)
 {
     s->retaining = false;
-    bool more = work_ok(s, work) && work->op.retention.more;
+    bool ok = work_ok(s, work), more = ok && work->op.retention.more;
+    if (ok)
+        watch_size(s, work->op.retention.size);
     s->next_retention = mono_add(s->now.mono, more ? 50 : s->settings->retention.interval);
 }
 

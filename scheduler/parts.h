@@ -214,6 +214,11 @@ void dispatcher_step(struct scheduler *s);
 void dispatcher_collect(struct scheduler *s);
 void headers_make(struct scheduler *s, struct call *call);
 
+/* alive.c: signs of life of accepted calls */
+void alive_watch(struct scheduler *s); /* there may be such calls from now on */
+void alive_step(struct scheduler *s);
+void alive_release(struct scheduler *s);
+
 /* registered.c: instances that announce themselves */
 void registered_polled(struct scheduler *s, int64_t number);
 void registered_step(struct scheduler *s);
@@ -301,6 +306,8 @@ void requests_take(struct scheduler *s, const struct request_row *rows, size_t c
 
 /* reports.c */
 void reports_take(struct scheduler *s, const struct report_row *rows, size_t count);
+/* The newest attempt under this key; NULL: none. */
+const struct attempt_row *reports_attempt(const struct run *run, const char *step, int32_t item, int32_t key_try);
 void reports_addresses(struct scheduler *s); /* keeps s->callbacks fresh */
 
 /* recovery.c */

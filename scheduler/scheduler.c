@@ -143,6 +143,7 @@ void scheduler_free(struct scheduler *s)
     }
     replica_release(s);
     applications_release(s);
+    alive_release(s);
     seen_release(&s->requests);
     seen_release(&s->reports);
     for (size_t k = 0; k < SCHEDULER_CALLBACKS; k++)
@@ -274,6 +275,7 @@ mono scheduler_step(struct scheduler *s, struct moment now)
     dispatcher_collect(s);
     replica_step(s);
     registered_step(s);
+    alive_step(s);
     recovery_step(s);
     activation_step(s);
     driver_step(s);

@@ -71,6 +71,7 @@ struct scheduler_metrics {
     int64_t slots_owned, jobs_ruled, takeovers, skips, queue_rows, store_down, coordination_down;
     int64_t triggers_in_error, clock_offset_ms, feed_lag_ms;
     int64_t jobs_owned, jobs_unowned, slot_moves, slot_flaps, capacity_alarm, job_moves;
+    int64_t store_bytes, store_bytes_max; /* as the leader of housekeeping saw it last; 0 = not seen here */
 };
 extern const double scheduler_lateness_bounds[SCHEDULER_LATENESS_BUCKETS]; /* seconds; the last is +Inf */
 const struct scheduler_metrics *scheduler_metrics(const struct scheduler *scheduler);

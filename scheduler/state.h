@@ -31,6 +31,7 @@
 #define SCHEDULER_CALLBACKS 3 /* addresses of X-Carillon-Callback at most */
 
 struct scheduler;
+struct beat;
 struct bundle;
 struct call;
 struct job;
@@ -440,6 +441,10 @@ struct scheduler {
     mono reload_retry;
     bool poking, polling;
     mono next_poll;
+    struct beat *beats; /* accepted calls that promised a sign of life (alive.c) */
+    int64_t alive_since;
+    mono next_alive;
+    bool alive_watched, reading_alive, alive_failed;
     int64_t instances_number, instances_read; /* as polled last; as of the list that we have */
     int64_t instances_readings;
     mono instances_due, instances_retry; /* 0 = not; when the first of them expires; not before */
@@ -474,6 +479,7 @@ struct scheduler {
 
     /* housekeeping */
     bool leader, leasing, retaining, foreign_reading;
+    bool store_nearly_full; /* said so in the log */
     mono next_lease, next_retention, next_foreign;
     mono lease_eager;    /* until then the lease is asked for often: its holder may have let go of it */
     size_t foreign_skip; /* how many of them the last question has passed */

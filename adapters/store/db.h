@@ -60,6 +60,7 @@ struct db_dialect {
     const char *greatest;
     const char *use_open_index; /* hint behind `run`: few rows are open, and the optimizer cannot know */
     const char *audit_order;    /* newest first along the primary key */
+    const char *size;           /* query of the bytes that the data takes */
     bool partitions;
     bool one_writer; /* writers of this process take turns before BEGIN rather than by polling the file's lock */
 };

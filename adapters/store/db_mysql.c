@@ -390,6 +390,8 @@ static const struct db_dialect dialect = {
     .upsert_clear = "%s = IF(VALUES(%s) IS NULL, NULL, %s)",
     .greatest = "GREATEST",
     .use_open_index = " FORCE INDEX (run_open)",
+    .size = "SELECT CAST(SUM(data_length + index_length) AS SIGNED) FROM information_schema.tables "
+            "WHERE table_schema = DATABASE()",
     .audit_order = "day DESC, id DESC",
     .partitions = true,
     .one_writer = false,

@@ -120,6 +120,7 @@ enum status case_update(struct session *s, const struct case_update *update, con
 
 #define SEQUENCE_CHANGE "change"
 #define SEQUENCE_TRIMMED "change_trimmed"
+#define SEQUENCE_SWEPT "swept" /* the job that housekeeping looked at last */
 #define SEQUENCE_INSTANCE "instance"
 
 /* Takes `count` numbers; the first is returned. Locks the row until the end of the transaction. */

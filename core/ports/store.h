@@ -262,6 +262,9 @@ struct change_row {
     X(STORE_REPORT_ADD, report_add, "report_add")    \
     X(STORE_INSTANCE_SET, instance_set, "instance")  \
     X(STORE_INSTANCES, instances, "instances")       \
+    X(STORE_ALIVE, alive, "alive")                   \
+    X(STORE_ALIVE_READ, alive_read, "alive_read")    \
+    X(STORE_LOG_READ, log_read, "log_read")          \
     X(STORE_RUNS_LIST, runs_list, "runs_list")       \
     X(STORE_RUN_READ, run_read, "run_read")          \
     X(STORE_LEDGER, ledger, "ledger")                \
@@ -367,6 +370,7 @@ struct store_retention {
     instant runs, bodies, skips, audit, changes, requests;
     int64_t removed; /* out */
     bool more;       /* out */
+    int64_t size;    /* out: bytes that the store's data takes */
 };
 
 /* A lease of an application: one holder at a time, over when `until` has come by the store's clock. Its row lasts. */
@@ -680,6 +684,51 @@ struct store_report_add {
     struct report_row row;
     enum report_fate fate; /* out */
     bool canceled;         /* out, as above */
+};
+
+/* What was heard of an accepted call while it ran. */
+struct alive_row {
+    int64_t run;
+    const char *step;
+    int32_t item, key_try;
+    instant at;          /* out: of the newest sign of life */
+    int32_t progress;    /* 0–100; −1 = not told */
+    const char *message; /* NULL = not told */
+    span within;         /* the next sign comes within this; 0 = nothing is promised */
+    int64_t lines;       /* out: of its log */
+};
+
+/* A sign of life; what it does not tell stays. NOT_FOUND: no such run. */
+struct store_alive {
+    struct alive_row row;
+    const char *lines;   /* for its log, parted by newlines; NULL = none */
+    bool over, canceled; /* out: as of report_read. Over: only lines are taken */
+    bool full;           /* out: its log takes no more (LIMIT_LOG_LINES, LIMIT_LOG_BYTES) */
+};
+
+/* Of one run, or (run 0) those newer than `since` that promise another, of open runs that this boot drives, oldest
+ * first, a bounded number. */
+struct store_alive_read {
+    int64_t run, boot;
+    int64_t since;          /* ms by the store's clock */
+    struct alive_row *rows; /* out */
+    size_t count;
+};
+
+struct log_line {
+    const char *step;
+    int32_t item, key_try;
+    int64_t line;
+    instant at;
+    const char *text;
+};
+
+struct store_log_read {
+    int64_t run;
+    const char *step; /* NULL = all */
+    int64_t skip, limit;
+    struct log_line *lines; /* out: by step, item, try, line */
+    size_t count;
 };
 
 enum instance_source { INSTANCE_HTTP, INSTANCE_ZOOKEEPER };

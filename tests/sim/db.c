@@ -650,6 +650,14 @@ static int32_t slot_of_request(struct db *db, size_t index)
     return job ? job->slot : row->slot;
 }
 
+/* Executors of the simulation promise no signs of life. */
+static enum status op_alive_read(struct db *db, struct store_op *op)
+{
+    (void)db;
+    op->alive_read.count = 0;
+    return STATUS_OK;
+}
+
 static enum status op_poll(struct db *db, struct store_op *op)
 {
     struct store_poll *poll = &op->poll;
@@ -1037,26 +1045,13 @@ static enum status op_retention(struct db *db, struct store_op *op)
 enum status db_execute(struct db *db, struct store_op *op)
 {
     static enum status (*const table[STORE_OPS])(struct db *, struct store_op *) = {
-        [STORE_CLUSTER] = op_cluster,
-        [STORE_BOOT_START] = op_boot_start,
-        [STORE_BOOT_READ] = op_boot_read,
-        [STORE_BOOT_FENCE] = op_boot_fence,
-        [STORE_BOOTS] = op_boots,
-        [STORE_LEASE] = op_lease,
-        [STORE_RETENTION] = op_retention,
-        [STORE_SLOTS_READ] = op_slots_read,
-        [STORE_SLOTS_TAKE] = op_slots_take,
-        [STORE_SLOTS_LOAD] = op_slots_load,
-        [STORE_DECIDED] = op_decided,
-        [STORE_RUNS_ADOPT] = op_runs_adopt,
-        [STORE_RUNS_OPEN] = op_runs_open,
-        [STORE_TRIGGERS] = op_triggers,
-        [STORE_FAILURES] = op_failures,
-        [STORE_RUNS_LIST] = op_runs_list,
-        [STORE_RUN_READ] = op_run_read,
-        [STORE_POLL] = op_poll,
-        [STORE_BATCH] = op_batch,
-        [STORE_BATCH_CHECK] = op_batch_check,
+        [STORE_CLUSTER] = op_cluster,         [STORE_BOOT_START] = op_boot_start, [STORE_BOOT_READ] = op_boot_read,
+        [STORE_BOOT_FENCE] = op_boot_fence,   [STORE_BOOTS] = op_boots,           [STORE_LEASE] = op_lease,
+        [STORE_RETENTION] = op_retention,     [STORE_SLOTS_READ] = op_slots_read, [STORE_SLOTS_TAKE] = op_slots_take,
+        [STORE_SLOTS_LOAD] = op_slots_load,   [STORE_DECIDED] = op_decided,       [STORE_RUNS_ADOPT] = op_runs_adopt,
+        [STORE_RUNS_OPEN] = op_runs_open,     [STORE_TRIGGERS] = op_triggers,     [STORE_FAILURES] = op_failures,
+        [STORE_RUNS_LIST] = op_runs_list,     [STORE_RUN_READ] = op_run_read,     [STORE_POLL] = op_poll,
+        [STORE_ALIVE_READ] = op_alive_read,   [STORE_BATCH] = op_batch,           [STORE_BATCH_CHECK] = op_batch_check,
         [STORE_DEFINITIONS] = op_definitions,
     };
     op->status = table[op->kind] ? table[op->kind](db, op) : STATUS_INVALID;

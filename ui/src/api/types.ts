@@ -199,6 +199,8 @@ export interface Explain {
   state: string;
   owner?: { node?: string | null; since?: Instant | null; slot?: number | string | null } | null;
   triggers?: TriggerStatus[];
+  /** Calls of ended runs whose executor may still be at work. */
+  lingering?: { run: string; step: string; instance?: string | null; until: Instant }[];
   waiting?: { run?: string | null; step?: string | null; reason?: string | null; since?: Instant | null; due?: Instant | null }[];
 }
 
