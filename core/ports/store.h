@@ -39,6 +39,7 @@ struct definition_row {
     instant deleted_at; /* by the store's clock; INSTANT_NONE while it lives */
     bool paused;        /* as asked for last; the owner's activation makes it effective */
     bool suspended;
+    int64_t moves;          /* how often it has changed its slot */
     const char *owner_node; /* who holds the slot; NULL = nobody yet */
     int64_t owner_boot;
     instant owner_since;
@@ -158,6 +159,7 @@ struct slot_row {
     const char *owner_node;
     instant since, decided_through;
     int64_t jobs;
+    const char *pool, *node; /* what it is bound to, while it has jobs: slots behind the shared ones; NULL = nothing */
 };
 
 struct boot_row {
@@ -439,9 +441,12 @@ struct store_slots_load {
     size_t linger_count;
 };
 
-/* Written behind: every instant at or before `through` of the slot's jobs is decided. Fenced like a fire. */
+/* Written behind: every instant at or before `through` of the slot's jobs is decided. Fenced like a fire, and left as
+ * it is for a slot that a job was moved into by a change behind `feed_seq`: whoever says this does not know that job.
+ */
 struct store_decided {
     int64_t boot;
+    int64_t feed_seq; /* last change that the writer's replica held when it found this out */
     const struct slot_through {
         int32_t slot;
         instant through;
@@ -515,10 +520,22 @@ struct store_trigger_state {
     struct trigger_state_row row;
     enum store_outcome outcome;
 };
+/* A job changes its slot: with its open runs, states and open requests, and a line in the feed. The store chooses the
+ * slot: one that is bound to `node`, else to `pool`, else a shared one. Not at once decided by the new owner is what
+ * the old slot's decided_through leaves open. */
+struct store_move {
+    struct {
+        int64_t job;
+        int32_t slot;            /* where it is; of the boot, or SLOT_LOST */
+        const char *pool, *node; /* NULL = not so */
+    } row;
+    int32_t to;                 /* out; the same slot = it is where it should be */
+    enum store_outcome outcome; /* out; EXISTS: nothing was done, it is not there (any more) or no slot is left */
+};
 
 /* One transaction: all or nothing, but for slot-fenced items whose slot is not owned by `boot` any more (SLOT_LOST,
  * they alone are left out) and fires that exist. Order within: activations, skips, states, fires, ends, steps,
- * attempts, requests, reports, lingers, wishes. */
+ * attempts, requests, reports, suspensions, lingers, wishes, moves. */
 struct store_batch {
     int64_t boot;
     int64_t number; /* rises by one with every batch of this boot; kept in boot.batch */
@@ -546,6 +563,8 @@ struct store_batch {
     size_t report_count;
     const int64_t *suspended_jobs; /* max_consecutive_failures reached */
     size_t suspended_count;
+    struct store_move *moves;
+    size_t move_count;
     const struct linger_row *lingers; /* inserted or replaced by (run, step, item, n) */
     size_t linger_count;
     /* Requests that this batch makes, with ids of run_id_make: CANCEL (left out when `slot` is not ours: it belongs to
@@ -584,6 +603,7 @@ struct store_put {
     size_t trigger_count;
     const char *const *paused_triggers; /* jobs: read at creation only; of triggers that come later, their activation */
     size_t paused_count;
+    const char *pool;            /* jobs: NULL = none. A job that changes it is moved by its owner */
     const char *author, *source; /* source: file, api, ui, registered, imported */
     int64_t if_match;            /* version that must be current; 0 = any. CONFLICT otherwise */
     bool create_only;

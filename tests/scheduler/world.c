@@ -91,7 +91,7 @@ static void deliver(struct world *w, struct world_event *pending)
     else if (node->cut && event->kind != COORDINATION_LOST)
         return;
     for (int i = 0; i < WORLD_NODES; i++)
-        if (w->nodes[i].joined && !w->nodes[i].cut)
+        if (w->nodes[i].joined && !w->nodes[i].cut && w->nodes[i].self.boot != 0)
             nodes[event->node_count++] = w->nodes[i].self;
     event->nodes = nodes;
     for (int32_t i = 0; i < WORLD_SLOTS; i++)

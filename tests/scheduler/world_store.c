@@ -181,6 +181,8 @@ static void write_rows(struct world *w, const struct store_batch *b)
                     w->reports.items[k].outcome = keep(w, b->reports[i].outcome);
                 w->reports.items[k].closed++;
             }
+    for (size_t i = 0; i < b->move_count; i++)
+        b->moves[i].outcome = owns(w, b->boot, b->moves[i].row.slot) ? OUTCOME_EXISTS : OUTCOME_SLOT_LOST; /* no room */
     for (size_t i = 0; i < b->suspended_count; i++)
         vec_add(&w->suspended, b->suspended_jobs[i]);
 }
