@@ -12,9 +12,10 @@
  *   NAME slow MS JITTER           each piece is so much later (order is kept)
  *   NAME lose PERCENT             so many pieces are 200 to 1000 ms late, as a lost and resent packet is
  *   NAME swallow N                the answers of the next N COMMITs are lost with their connections
- *   NAME catch before|after WHAT  WHAT = commit or call: at the next one, what goes to the target (before) or its
- * answer (after) is held, and "event NAME before|after" is printed Bytes are held, not dropped, as TCP does it: they
- * arrive when the link flows again, if both ends are still there. */
+ *   NAME catch before|after WHAT  WHAT = commit, call or claim: at the next one, what goes to the target (before) or
+ * its answer (after) is held, and "event NAME before|after" is printed
+ *
+ * Bytes are held, not dropped, as TCP does it: they arrive when the link flows again, if both ends are still there. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,7 @@
 #define EVENTS 128
 
 enum { UP, DOWN };
-enum { CATCH_NOTHING, CATCH_COMMIT, CATCH_CALL };
+enum { CATCH_NOTHING, CATCH_COMMIT, CATCH_CALL, CATCH_CLAIM };
 
 struct end {
     char space[64]; /* file of a network namespace; "" = ours */
@@ -222,6 +223,14 @@ static bool is_commit(const char *bytes, size_t length)
     return holds(bytes, length, "\7\0\0\0\3COMMIT", 11);
 }
 
+static bool is_caught(int what, const char *bytes, size_t length)
+{
+    static const char *const patterns[] = {[CATCH_CALL] = "Idempotency-Key", [CATCH_CLAIM] = "/claims/"};
+    if (what == CATCH_COMMIT)
+        return is_commit(bytes, length);
+    return what != CATCH_NOTHING && holds(bytes, length, patterns[what], strlen(patterns[what]));
+}
+
 static void look_at(struct connection *c, int side, const char *bytes, size_t length)
 {
     struct link *link = c->link;
@@ -234,8 +243,7 @@ static void look_at(struct connection *c, int side, const char *bytes, size_t le
         link->swallow--;
         c->swallow = true;
     }
-    if ((link->catch_what == CATCH_COMMIT && is_commit(bytes, length)) ||
-        (link->catch_what == CATCH_CALL && holds(bytes, length, "Idempotency-Key", 15))) {
+    if (is_caught(link->catch_what, bytes, length)) {
         link->catch_what = CATCH_NOTHING;
         link->hold[link->catch_where] = true;
         (void)printf("event %s %s\n", link->name, link->catch_where == UP ? "before" : "after");
@@ -373,7 +381,7 @@ static bool obey(struct link *link, const char *verb, const char *a, const char 
         link->swallow = atoi(a);
     } else if (!strcmp(verb, "catch")) {
         link->catch_where = strcmp(a, "before") ? DOWN : UP;
-        link->catch_what = strcmp(b, "call") ? CATCH_COMMIT : CATCH_CALL;
+        link->catch_what = !strcmp(b, "call") ? CATCH_CALL : !strcmp(b, "claim") ? CATCH_CLAIM : CATCH_COMMIT;
     } else {
         return false;
     }

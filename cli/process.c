@@ -235,7 +235,8 @@ static enum exit_code open_dispatch(struct process *process)
                                             .deny = settings->dispatch.deny,
                                             .own = str_text(&own),
                                             .ca_file = settings->dispatch.tls_ca,
-                                            .loopback_ok = listens_on_loopback(settings->server.listen)};
+                                            .loopback_ok = listens_on_loopback(settings->server.listen),
+                                            .pause_max = settings->coordination.session_timeout / 2};
     enum status status = dispatch_curl_create(process->loop, &options, &process->dispatch, &err);
     str_release(&own);
     return status ? complain(EXIT_CONFIG, "dispatch: %s", err.text) : EXIT_OK;

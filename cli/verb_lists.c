@@ -156,6 +156,8 @@ LIST(jobs, job_flags, "list a project's jobs: state, owner, next instant, last r
      "no jobs in this project; `carillon apply -f FILE` writes some", {"JOB", "name"}, {"STATE", "state"},
      {"OWNER", "owner_node"}, {"SINCE", "owner_since"}, {"RUNNING", "running"}, {"NEXT", "next_at"},
      {"LAST RUN", "last_run.scheduled_at"}, {"ENDED", "last_run.state"})
+LIST(leases, page_flags, "list leases that applications hold", "/leases", "no lease is held", {"LEASE", "name"},
+     {"PROJECT", "project"}, {"HOLDER", "holder"}, {"FENCE", "fence"}, {"SINCE", "since"}, {"EXPIRES", "expires_at"})
 LIST(runs, run_flags, "list runs, newest first; `carillon attempts RUN` shows one", "/projects/{project}/runs",
      "no runs that match", {"RUN", "id"}, {"JOB", "job"}, {"TRIGGER", "trigger"}, {"SCHEDULED", "scheduled_at"},
      {"STATE", "state"}, {"ORIGIN", "origin"}, {"ENDED", "ended_at"}, {"SCHEDULER", "scheduler"}, {"REASON", "reason"})

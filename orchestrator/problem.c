@@ -49,6 +49,12 @@ static const struct entry {
 [REPORT_UNKNOWN]     = {"SCHEDULING_NOTFOUND_005", 410, {
     "There is no such call: the address is not one that a scheduler gave in X-Carillon-Callback, or its run is gone. Do not send it again.",
     "没有此调用:该地址不是调度器在 X-Carillon-Callback 中给出的地址,或其运行已不存在。请不要重发。"}},
+[LEASE_HELD]         = {"SCHEDULING_CONFLICT_002", 409, {
+    "Lease \"{lease}\" is held by \"{holder}\"; ask again when it is over.",
+    "租约“{lease}”由“{holder}”持有;请在其到期后重试。"}},
+[LEASE_LOST]         = {"SCHEDULING_CONFLICT_006", 409, {
+    "Lease \"{lease}\" is not held under this token: it was lost, or given back. Stop what it protects, then acquire it anew.",
+    "此令牌并未持有租约“{lease}”:租约已丢失或已归还。请停止受其保护的工作,然后重新获取。"}},
 [IN_USE]             = {"SCHEDULING_CONFLICT_004", 409, {
     "\"{name}\" is in use: {reason}",
     "“{name}”正在被使用:{reason}"}},

@@ -22,6 +22,8 @@ enum problem_code {
     RUN_CANCELED_CODE,
     REPORT_LATE,
     REPORT_UNKNOWN,
+    LEASE_HELD,
+    LEASE_LOST,
     IN_USE,
     SCHEDULER_AWAY,
     COORDINATION_AWAY,

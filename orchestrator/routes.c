@@ -33,6 +33,10 @@ static const struct route routes[] = {
 {"POST",   "/api/v1/tokens",                     token_create,        ROLE_ADMIN,     OBJECT_FILTER},
 {"POST",   "/api/v1/tokens:revoke",              tokens_revoke,       ROLE_ADMIN,     OBJECT_FILTER},
 {"DELETE", "/api/v1/tokens/{id}",                token_delete,        ROLE_ADMIN,     OBJECT_FILTER},
+{"GET",    "/api/v1/leases",                     leases_list,         ROLE_VIEWER,    OBJECT_FILTER},
+{"POST",   "/api/v1/leases/{name}:acquire",      lease_acquire,       ROLE_OPERATOR,  OBJECT_FILTER},
+{"POST",   "/api/v1/leases/{name}:renew",        lease_renew,         ROLE_OPERATOR,  OBJECT_FILTER},
+{"POST",   "/api/v1/leases/{name}:release",      lease_release,       ROLE_OPERATOR,  OBJECT_FILTER},
 {"GET",    "/api/v1/config",                     config_get,          ROLE_ADMIN,     OBJECT_CLUSTER},
 
 {"GET",    "/api/v1/projects",                   projects_list,       ROLE_VIEWER,    OBJECT_FILTER},
@@ -106,12 +110,27 @@ static size_t segment(const char *p)
     return strcspn(p, "/");
 }
 
+/* What follows "{x}" in its segment, and how long it is. */
+static const char *verb_of(const char *pattern, size_t length, size_t *ret_length)
+{
+    const char *close = memchr(pattern, '}', length);
+    *ret_length = close ? length - (size_t)(close + 1 - pattern) : 0;
+    return close ? close + 1 : pattern;
+}
+
+static bool takes(const char *pattern, size_t want, const char *path, size_t have)
+{
+    size_t verb;
+    const char *text = verb_of(pattern, want, &verb);
+    return have > verb && memcmp(path + have - verb, text, verb) == 0;
+}
+
 static bool path_matches(const char *pattern, const char *path)
 {
     while (*pattern == '/' && *path == '/') {
         size_t want = segment(++pattern), have = segment(++path);
-        bool takes = *pattern == '{';
-        if (takes ? !have : want != have || memcmp(pattern, path, want) != 0)
+        bool fits = *pattern == '{' ? takes(pattern, want, path, have) : want == have && !memcmp(pattern, path, want);
+        if (!fits)
             return false;
         pattern += want;
         path += have;
@@ -129,9 +148,11 @@ static void take_parts(struct call *call, const char *pattern, const char *path)
                      {"{id}", &call->id},           {"{run}", &call->id},     {"{instance}", &call->id},
                      {"{step}", &call->name},       {"{node}", &call->name},  {"{item}", &call->item},
                      {"{try}", &call->key_try},     {"{token}", &call->token}};
+        size_t verb = 0;
+        (void)verb_of(pattern, want, &verb);
         for (size_t i = 0; *pattern == '{' && i < sizeof parts / sizeof *parts; i++)
-            if (!strncmp(pattern, parts[i].name, want))
-                *parts[i].to = call_copy(call, slice_of(path, have));
+            if (strlen(parts[i].name) == want - verb && !strncmp(pattern, parts[i].name, want - verb))
+                *parts[i].to = call_copy(call, slice_of(path, have - verb));
         pattern += want;
         path += have;
     }

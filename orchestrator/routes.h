@@ -16,7 +16,7 @@ enum object_rule {
 };
 
 struct route {
-    const char *method, *path; /* "{x}" takes one segment */
+    const char *method, *path; /* "{x}" takes one segment, "{x}:verb" one that ends so */
     void (*handle)(struct call *call);
     enum role need;
     enum object_rule rule;
@@ -81,6 +81,10 @@ HANDLER(schedulers_forget);
 HANDLER(jobs_move);
 HANDLER(token_create);
 HANDLER(tokens_list);
+HANDLER(leases_list);
+HANDLER(lease_acquire);
+HANDLER(lease_renew);
+HANDLER(lease_release);
 HANDLER(tokens_revoke);
 HANDLER(token_delete);
 HANDLER(whoami_get);

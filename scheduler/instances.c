@@ -1,13 +1,10 @@
-/* Applications and their instances: who is there, who is full, who is set aside. An instance that cannot be connected
- * to is set aside at once and probed back in by one call at a time. */
+/* Applications and their instances: who is there, and which calls are under way at whom. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scheduler/parts.h"
 
-#define ASIDE_FIRST SPAN_SECOND
-#define ASIDE_MOST (30 * SPAN_SECOND)
 #define DIRECT_MAX 10000 /* authorities of direct urls that are remembered */
 
 /* ---- table ---------------------------------------------------------------------------------------------------------
@@ -156,6 +153,7 @@ void applications_release(struct scheduler *s)
 {
     while (s->applications)
         application_free(s, s->applications);
+    paces_release(s);
     while (s->cursors) {
         struct cursor *cursor = s->cursors;
         HASH_DELETE(hh, s->cursors, cursor);
@@ -230,6 +228,7 @@ void instance_begin(struct scheduler *s, struct call *call)
     if (!call->application)
         return;
     call->application->in_flight++;
+    pace_take(s, call->attempt.instance);
     if (call->instance) {
         call->instance->in_flight++;
         if (call->instance->set_aside)
@@ -253,28 +252,4 @@ void instance_end(struct scheduler *s, struct call *call)
     }
     call->instance = NULL;
     call->application = NULL;
-}
-
-void instance_outcome(struct scheduler *s, struct call *call, enum call_class class)
-{
-    struct instance *instance = call->instance;
-    if (!instance || strstr(instance->address, "${")) /* a computed host: each run may mean another machine */
-        return;
-    if (class == CALL_NOT_SENT) {
-        instance->pause = instance->pause == 0               ? ASIDE_FIRST
-                          : instance->pause * 2 > ASIDE_MOST ? ASIDE_MOST
-                                                             : instance->pause * 2;
-        instance->until = mono_add(s->now.mono, instance->pause);
-        if (!instance->set_aside)
-            sink_logf(s->ports.sink, LOG_WARN, "An instance cannot be reached: it is set aside and probed back in.",
-                      "application=%s instance=%s error=\"%s\"", call->application->key, instance->address,
-                      call->wire.error);
-        instance->set_aside = true;
-    } else if (class != CALL_CANCELED && class != CALL_TIMEOUT && class != CALL_UNKNOWN) {
-        if (instance->set_aside)
-            sink_logf(s->ports.sink, LOG_INFO, "An instance answers again.", "application=%s instance=%s",
-                      call->application->key, instance->address);
-        instance->set_aside = false;
-        instance->pause = 0;
-    }
 }

@@ -207,7 +207,19 @@ struct run_world world_of(struct scheduler *s, struct open_run *run);
 const char *room_for(struct scheduler *s, const struct job *job, const struct job_spec *spec);
 void instance_begin(struct scheduler *s, struct call *call);
 void instance_end(struct scheduler *s, struct call *call);
+
+/* room.c: what executors can bear is shared out among the schedulers that are alive */
+int64_t room_share(const struct scheduler *s, int64_t limit);
+
+/* circuit.c */
 void instance_outcome(struct scheduler *s, struct call *call, enum call_class class);
+bool circuit_open(struct scheduler *s, const struct instance *instance);
+/* How many calls the instance may have at once, of `most`: one while it is tried, few when it has just come back. */
+int32_t circuit_room(struct scheduler *s, const struct instance *instance, int32_t most);
+bool pace_holds(struct scheduler *s, const char *address); /* its host takes no call now: too many a second */
+void pace_take(struct scheduler *s, const char *address);
+void paces_release(struct scheduler *s);
+
 void cursor_move(struct scheduler *s, const char *project, const struct step_spec *step);
 
 /* bundle.c, batcher.c */

@@ -8,8 +8,7 @@
 /* ---- limits --------------------------------------------------------------------------------------------------------
  */
 
-/* What executors can bear is shared out among the schedulers that are alive. */
-static int64_t share(const struct scheduler *s, int64_t limit)
+int64_t room_share(const struct scheduler *s, int64_t limit)
 {
     int64_t live = 0;
     for (size_t i = 0; i < s->nodes.count; i++)
@@ -28,15 +27,20 @@ static struct place per_instance(const struct scheduler *s, const struct applica
     const struct task_spec *task = application_task(application, step->task);
     struct call_spec call = call_spec_resolve(task ? &task->call : NULL, step);
     int64_t most = call.concurrency > 0 ? call.concurrency : s->settings->dispatch.max_per_instance;
-    return (struct place){.most = call.serial ? 1 : (int32_t)share(s, most), .serial = call.serial};
+    return (struct place){.most = call.serial ? 1 : (int32_t)room_share(s, most), .serial = call.serial};
 }
 
-/* Why the instance takes no call of this step now; NULL: it does. run NULL: of a run that is not made yet. */
+/* Why the instance takes no call of this step now; NULL: it does, *ret_room more. run NULL: of a run that is not made
+ * yet. */
 static const char *full(struct scheduler *s, const struct application *application, const struct instance *instance,
-                        const struct place *place, const struct open_run *run, const struct step_spec *step)
+                        const struct place *place, const struct open_run *run, const struct step_spec *step,
+                        int32_t *ret_room)
 {
-    if (instance->in_flight >= place->most)
+    *ret_room = circuit_room(s, instance, place->most) - instance->in_flight;
+    if (*ret_room <= 0)
         return "instance_limit";
+    if (pace_holds(s, instance->address))
+        return "rate_limit";
     return place->serial && lingers_at(s, application, instance, run, step->name) ? "linger" : NULL;
 }
 
@@ -48,14 +52,9 @@ static const char *limit_above(const struct scheduler *s, const struct job *job,
         return "scheduler_limit";
     if (job->in_flight >= (spec->max_in_flight > 0 ? spec->max_in_flight : JOB_IN_FLIGHT_DEFAULT))
         return "job_limit";
-    if (application && application->in_flight >= share(s, s->settings->dispatch.max_per_application))
+    if (application && application->in_flight >= room_share(s, s->settings->dispatch.max_per_application))
         return "application_limit";
     return NULL;
-}
-
-static bool aside(const struct scheduler *s, const struct instance *instance)
-{
-    return instance->set_aside && (instance->probing || mono_cmp(s->now.mono, instance->until) < 0);
 }
 
 const char *room_for(struct scheduler *s, const struct job *job, const struct job_spec *spec)
@@ -72,15 +71,16 @@ const char *room_for(struct scheduler *s, const struct job *job, const struct jo
         struct application *application = application_of(s, spec->meta.project, step);
         if (!application)
             return NULL; /* the machine waits with its own reason */
-        if (application->in_flight >= share(s, s->settings->dispatch.max_per_application))
+        if (application->in_flight >= room_share(s, s->settings->dispatch.max_per_application))
             return "application_limit";
         struct place place = per_instance(s, application, step);
         const char *any_full = NULL;
         for (size_t k = 0; k < application->instances.count; k++) {
             const struct instance *instance = application->instances.items[k];
-            if (!instance->listed || aside(s, instance))
+            if (!instance->listed || circuit_open(s, instance))
                 continue;
-            any_full = full(s, application, instance, &place, NULL, step);
+            int32_t left;
+            any_full = full(s, application, instance, &place, NULL, step, &left);
             if (!any_full)
                 return NULL;
         }
@@ -119,12 +119,12 @@ static size_t world_instances(void *context, const char *project, const struct s
         struct route_instance *route = vec_push(&application->routes);
         route->address = instance->address;
         route->in_flight = instance->in_flight;
-        route->usable = !aside(s, instance);
-        route->aside = !route->usable;
-        const char *here = above ? above : full(s, application, instance, &place, run, step);
-        route->full = here != NULL;
-        route->why = route->usable ? here : "set_aside";
-        s->world_full |= route->full;
+        route->aside = circuit_open(s, instance);
+        route->usable = !route->aside;
+        const char *here = full(s, application, instance, &place, run, step, &route->room);
+        route->why = route->aside ? "target_down" : above ? above : here;
+        route->full = above || here;
+        s->world_full |= route->full || route->aside;
     }
     *ret = application->routes.items;
     return application->routes.count;

@@ -161,11 +161,14 @@ struct calendar {
 struct instance {
     char *address;
     int32_t in_flight;
-    bool listed;    /* in the document */
-    bool set_aside; /* could not be connected to */
-    bool probing;   /* one call is on its way to find out */
-    mono until;     /* next probe */
-    span pause;     /* doubles */
+    bool listed;        /* in the document */
+    bool set_aside;     /* its circuit is open: circuit.c */
+    bool probing;       /* one call is on its way to find out */
+    bool slow;          /* it came back at `closed_at`, and starts slowly */
+    int32_t unanswered; /* ends in a row without an answer */
+    mono until;         /* next probe */
+    mono closed_at;
+    span pause; /* doubles */
 };
 
 struct application {
@@ -426,7 +429,8 @@ struct scheduler {
     struct job *ring[PRIORITIES];
     VEC(struct job *) turns; /* jobs whose queue may move */
     bool room_freed;
-    mono next_ring;
+    mono next_ring; /* when something about room changes by itself, at the latest */
+    struct pace *paces;
     VEC(struct busy) busy_calls;
 
     /* store queue */

@@ -7,8 +7,8 @@
 
 #include "scheduler/parts.h"
 
-#define RING_EVERY SPAN_SECOND /* room may appear without an event (circuits, documents) */
-#define RING_TRIES 512         /* jobs looked at in one turn */
+#define RING_EVERY (10 * SPAN_SECOND) /* room that appears without an event has its time in next_ring; the rest */
+#define RING_TRIES 512                /* jobs looked at in one turn */
 
 /* Runs of the job that take a place: ours that have begun, those of other boots, those whose executor may still work.
  */

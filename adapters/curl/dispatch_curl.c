@@ -15,6 +15,7 @@
 #include "core/base/mem.h"
 #include "core/model/job.h"
 
+#define BEATS 4 /* looks at the clock in the longest harmless pause */
 #define IN_FLIGHT_DEFAULT 4096
 #define QUEUE_DEFAULT 65536
 #define BODY_BYTES_MAX ((size_t)256 << 20) /* answers under way, all together */
@@ -57,6 +58,7 @@ struct dispatch_curl {
     bool closing;
     struct loop_notice *notice; /* something is in `finished` */
     struct loop_timer *sweep;   /* runs while something is queued */
+    struct loop_timer *beat;    /* with pause_max: sees whether the loop runs */
     bool sweeping;
 };
 
@@ -349,6 +351,13 @@ static void on_notice(void *context)
     finished_drain(d);
 }
 
+static void on_beat(void *context)
+{
+    struct dispatch_curl *d = context;
+    transfer_context_beat(&d->shared);
+    loop_timer_start(d->beat, d->shared.pause_max / BEATS);
+}
+
 static size_t curl_in_flight(const struct dispatch *dispatch)
 {
     const struct dispatch_curl *d = (const struct dispatch_curl *)dispatch;
@@ -366,6 +375,7 @@ static void dispatch_release(struct dispatch_curl *d)
     }
     loop_notice_free(d->notice);
     loop_timer_free(d->sweep);
+    loop_timer_free(d->beat);
     address_rules_free(d->rules);
     free(d->user_agent);
     free(d->ca_file);
@@ -414,12 +424,19 @@ enum status dispatch_curl_create(struct loop *loop, const struct dispatch_curl_o
     d->ca_file = mem_copy_text(options->ca_file);
     d->running_max = options->max_in_flight ? options->max_in_flight : IN_FLIGHT_DEFAULT;
     d->queued_max = options->max_queue ? options->max_queue : QUEUE_DEFAULT;
-    d->shared = (struct transfer_context){
-        .rules = rules, .user_agent = d->user_agent, .ca_file = d->ca_file, .body_max = BODY_BYTES_MAX};
+    d->shared = (struct transfer_context){.rules = rules,
+                                          .user_agent = d->user_agent,
+                                          .ca_file = d->ca_file,
+                                          .body_max = BODY_BYTES_MAX,
+                                          .pause_max = options->pause_max,
+                                          .beat = loop_clock().mono};
     d->multis = multi_set_create(loop, d->running_max, on_transfer_done, on_round_end, d);
     d->resolver = resolver_create(loop);
     d->notice = loop_notice_create(loop, on_notice, d);
     d->sweep = loop_timer_create(loop, on_sweep, d);
+    d->beat = loop_timer_create(loop, on_beat, d);
+    if (options->pause_max > 0)
+        on_beat(d);
     *ret = &d->dispatch;
     return STATUS_OK;
 }

@@ -19,6 +19,8 @@ struct dispatch_curl_options {
     const char *deny;    /* setting dispatch.deny */
     const char *own;     /* "host:port" of our store, coordination and management listeners */
     bool loopback_ok;    /* this process listens on loopback only */
+    span pause_max;      /* a call that was begun before the loop stood still for longer is not sent any more: meanwhile
+                          * somebody else may have made it (a stopped process, continued). 0 = never mind */
     const char *ca_file; /* certificates to verify against; NULL or "" = the system's */
 };
 

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "adapters/curl/addresses.h"
+#include "adapters/loop/loop.h"
 #include "core/base/mem.h"
 #include "core/model/limits.h"
 
@@ -23,6 +24,14 @@
 /* ---- callbacks ----------------------------------------------------------------------------------------------------
  */
 
+void transfer_context_beat(struct transfer_context *context)
+{
+    mono now = loop_clock().mono;
+    if (context->pause_max > 0 && mono_sub(now, context->beat) > context->pause_max)
+        context->paused_at = now;
+    context->beat = now;
+}
+
 /* Called by curl right before it sends, every time it does. A second time means that curl wants to repeat the request
  * on a fresh connection because the kept one died: the first copy may have arrived, so that must not happen. */
 static int on_start(void *context, char *ip, char *local_ip, int port, int local_port)
@@ -33,6 +42,11 @@ static int on_start(void *context, char *ip, char *local_ip, int port, int local
     (void)local_ip;
     (void)port;
     (void)local_port;
+    transfer_context_beat(transfer->shared);
+    if (transfer->starts == 0 && mono_cmp(transfer->began, transfer->shared->paused_at) < 0) {
+        transfer->overslept = true;
+        return CURL_PREREQFUNC_ABORT;
+    }
     if (++transfer->starts > 1)
         return CURL_PREREQFUNC_ABORT;
     (void)curl_easy_getinfo(transfer->easy, CURLINFO_NUM_CONNECTS, &connects);
@@ -417,6 +431,8 @@ bool transfer_prepare(struct transfer *transfer, struct dispatch_call *call, spa
     transfer->now = now;
     transfer->header_bytes = 0;
     transfer->starts = 0;
+    transfer->began = loop_clock().mono;
+    transfer->overslept = false;
     transfer->reused = transfer->name_allowed = transfer->too_big = transfer->flooded = transfer->head_whole = false;
     transfer->refused = transfer->misframed = NULL;
     transfer->length_said = -1;
@@ -505,6 +521,8 @@ static void error_fill(const struct transfer *transfer, CURLcode code, long stat
         (void)call_refuse(call, "the answer cannot be read: %s", transfer->misframed);
     else if (call->end == DISPATCH_BAD_ANSWER && (code == CURLE_OK || status == 101))
         (void)call_refuse(call, "the answer ends with status %ld, which is no final status", status);
+    else if (transfer->overslept)
+        (void)call_refuse(call, "this process stood still before the request could be sent: it was not sent");
     else if (transfer->refused && transfer->starts == 0)
         (void)call_refuse(call, "calls to %s are refused: it is %s%s", transfer->refused_ip, transfer->refused,
                           transfer->refused == address_own ? "" : " (exceptions: setting dispatch.allow)");

@@ -17,7 +17,13 @@ struct transfer_context {
     const char *user_agent, *ca_file;
     size_t body_bytes; /* of answers in memory, all transfers together */
     size_t body_max;
+    span pause_max; /* 0 = pauses do not matter */
+    mono beat;      /* the loop was seen to run then */
+    mono paused_at; /* end of its last long pause */
 };
+
+/* The loop runs: was it still for long before that? */
+void transfer_context_beat(struct transfer_context *context);
 
 struct transfer {
     struct transfer *next; /* while idle */
@@ -29,6 +35,8 @@ struct transfer {
     struct curl_slist *headers, *resolved;
     struct str body;
     size_t header_bytes;
+    mono began;            /* handed to curl */
+    bool overslept;        /* the process stood still between that and the sending: it was not sent */
     unsigned starts;       /* how often curl began to send: the second time it is stopped */
     bool reused;           /* the first start was on a kept connection */
     bool name_allowed;     /* by dispatch.allow */

@@ -33,7 +33,8 @@ static const struct trait {
     enum lane lane;
     enum mode mode;
 } traits[STORE_OPS] = {
-    /* clang-format off: a row each, so that added rows do not meet */
+    /* A row each, so that added rows do not meet. */
+    /* clang-format off */
     [STORE_CLUSTER] = {LANE_READER, MODE_PLAIN},
     [STORE_BOOT_START] = {LANE_READER, MODE_WRITE},
     [STORE_BOOT_READ] = {LANE_READER, MODE_PLAIN},
@@ -72,6 +73,8 @@ static const struct trait {
     [STORE_INSTANCE_SET] = {LANE_READER, MODE_WRITE},
     [STORE_INSTANCES] = {LANE_READER, MODE_READ},
     [STORE_PUTS] = {LANE_READER, MODE_WRITE},
+    [STORE_APP_LEASE] = {LANE_READER, MODE_WRITE},
+    [STORE_APP_LEASES] = {LANE_READER, MODE_PLAIN},
     /* clang-format on */
     [STORE_FAILURES] = {LANE_READER, MODE_READ},
 };

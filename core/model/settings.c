@@ -81,6 +81,8 @@ static const struct setting table[] = {
      "calls to one instance at once"},
     {"dispatch.max_per_application", SETTING_INT, AT(dispatch.max_per_application), "1000", NULL, 1, MANY, true, false,
      "calls to one application at once"},
+    {"dispatch.max_rate_per_host", SETTING_INT, AT(dispatch.max_rate_per_host), "0", NULL, 0, 1000 * 1000, true, false,
+     "calls a second to one host, whatever leads there, all schedulers together; 0 = no limit"},
     {"dispatch.max_response", SETTING_SIZE, AT(dispatch.max_response), "4MiB", NULL, KIB, 256 * KIB * KIB, true, false,
      "bytes of an answer that are read; a bigger one is bad_answer"},
     {"dispatch.timeout", SETTING_SPAN, AT(dispatch.timeout), "1h", NULL, 1, 365 * SPAN_DAY, true, false,

@@ -45,6 +45,7 @@ struct settings {
         int64_t max_in_flight;                       /* 4096 */
         int64_t max_per_instance;                    /* 64 */
         int64_t max_per_application;                 /* 1000 */
+        int64_t max_rate_per_host;                   /* calls a second, 0 = no limit */
         int64_t max_response;                        /* bytes, 4 MiB */
         span timeout, connect_timeout, wait_timeout; /* 1h 5s 10m */
         char allow[SETTING_TEXT];                    /* comma-separated CIDRs and host:port */

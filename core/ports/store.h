@@ -234,6 +234,8 @@ struct change_row {
     X(STORE_NODE_SET, node_set, "node_set")          \
     X(STORE_NODE_FORGET, node_forget, "node_forget") \
     X(STORE_LEASE, lease, "lease")                   \
+    X(STORE_APP_LEASE, app_lease, "app_lease")       \
+    X(STORE_APP_LEASES, app_leases, "app_leases")    \
     X(STORE_RETENTION, retention, "retention")       \
     /* slots */                                      \
     X(STORE_SLOTS_READ, slots_read, "slots_read")    \
@@ -363,6 +365,34 @@ struct store_retention {
     instant runs, bodies, skips, audit, changes, requests;
     int64_t removed; /* out */
     bool more;       /* out */
+};
+
+/* A lease of an application: one holder at a time, over when `until` has come by the store's clock. Its row lasts. */
+struct app_lease {
+    const char *project; /* NULL = the cluster's */
+    const char *name, *holder, *author;
+    int64_t fence; /* rises with every taking */
+    instant since, until;
+};
+
+enum lease_action { LEASE_ACQUIRE, LEASE_RENEW, LEASE_RELEASE };
+
+/* CONFLICT: held by another (row.holder and row.until tell), or, with another's token or too late, lost (row.holder
+ * NULL). Acquiring again with the same token meets itself. Taking and giving back are audited, renewing is not. */
+struct store_app_lease {
+    enum lease_action action;
+    struct app_lease row; /* in: project, name, author; holder for ACQUIRE. out */
+    const char *token_hash;
+    span ttl; /* from now; ACQUIRE, RENEW */
+};
+
+/* Those that are held, by project and name. */
+struct store_app_leases {
+    const char *project; /* NULL = all */
+    int64_t skip, limit;
+    struct app_lease *rows; /* out */
+    size_t count;
+    int64_t total;
 };
 
 struct store_slots_read {

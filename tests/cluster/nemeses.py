@@ -1,7 +1,9 @@
 """Faults. Each is a function of (cluster, rng) that breaks something, waits, and mends it; it returns nothing. EXCUSES tells what a
 fault costs legitimately: "store" (nothing can be written), "exec" (calls do not arrive); such a window counts for `latest`, not for `gap`.
 Everything is ended by Cluster.heal() too, so a fault that fails half-way harms nobody after it."""
+import shutil
 import signal
+import subprocess
 import time
 
 FAULTS = {}
@@ -19,7 +21,8 @@ def pick(cluster, rng):
 
 
 def back(cluster, node):
-    cluster.schedulers[node].launch()
+    if not cluster.schedulers[node].alive:  # the moment to kill it may not have come
+        cluster.schedulers[node].launch()
 
 
 # ---- processes --------------------------------------------------------------------------------------------------------------------
@@ -115,6 +118,22 @@ fault("kill-before-commit")(kill_at("before", "commit"))
 fault("kill-after-commit")(kill_at("after", "commit"))
 fault("kill-before-call", "exec")(kill_at("before", "call"))
 fault("kill-after-call", "exec")(kill_at("after", "call"))
+
+
+@fault("kill-at-claim")
+def kill_at_claim(cluster, rng):
+    """The heir of a dead node dies, too, in the moment in which it claims."""
+    first = pick(cluster, rng)
+    heir = rng.choice([n for n in cluster.nodes if n != first])
+    cluster.links(f"{heir}-zk* catch {rng.choice(['before', 'after'])} claim")
+    cluster.schedulers[first].kill()
+    if cluster.links.caught(cluster.session + cluster.tick + 4):
+        cluster.schedulers[heir].kill()
+    cluster.links(f"{heir}-zk* flow")
+    time.sleep(rng.uniform(0, 3))
+    back(cluster, first)
+    if not cluster.schedulers[heir].alive:
+        back(cluster, heir)
 
 
 @fault("stop-in-transaction")
@@ -245,6 +264,18 @@ def db_read_only(cluster, rng):
     cluster.db.sql("SET GLOBAL read_only=1")
     time.sleep(rng.uniform(2, 8))
     cluster.db.sql("SET GLOBAL read_only=0")
+
+
+@fault("db-slow-disk", "store")
+def db_slow_disk(cluster, rng):
+    """Each sync of the store's disk takes 100 ms longer."""
+    if not shutil.which("strace"):
+        return
+    tracer = subprocess.Popen(["strace", "-f", "-q", "-o", "/dev/null", "-p", str(cluster.db.process.pid), "-e", "trace=fsync,fdatasync",
+                               "-e", "inject=fsync,fdatasync:delay_enter=100000"], stderr=subprocess.DEVNULL)
+    time.sleep(rng.uniform(5, 15))
+    tracer.send_signal(signal.SIGINT)
+    tracer.wait(10)
 
 
 @fault("db-all-reset", "store")

@@ -53,6 +53,7 @@ static const struct {
     {"POST", "/api/v1/projects/shop/jobs/j/move", "{\"node\":\"test\"}"},
     {"GET", "/api/v1/audit", NULL},
     {"GET", "/api/v1/tokens", NULL},
+    {"GET", "/api/v1/leases", NULL},
     {"POST", "/api/v1/tokens", "{\"name\":\"x\",\"role\":\"viewer\"}"},
     {"POST", "/api/v1/apply",
      "{\"documents\":[{\"kind\":\"Job\",\"metadata\":{\"project\":\"shop\",\"name\":\"k\"},\"spec\":{\"graph\":[{\"step\":\"s\","

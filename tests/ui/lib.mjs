@@ -22,7 +22,7 @@ export async function startServer() {
   return { url: await fake.listen(), token: fake.token, real: false, close: fake.close };
 }
 
-/** A plain executor. /ok, /slow?ms=n, /fail, /flaky (every second call fails), /echo, /hostile, /page */
+/** A plain executor. /ok, /slow?ms=n, /fail, /flaky (every second call fails), /echo, /hostile, /page, /even */
 export async function startExecutor() {
   const calls = [];
   const flaky = new Map();
@@ -49,6 +49,8 @@ export async function startExecutor() {
           return response
             .writeHead(200, { 'content-type': 'application/json', 'x-note': '<script>alert("header")</script>' })
             .end(JSON.stringify(JSON.parse(body)));
+        case '/even': // an odd number fails
+          return Number(JSON.parse(body).n) % 2 === 1 ? send(500, { message: 'odd' }) : send(200, ok);
         case '/page':
           return response.writeHead(502, { 'content-type': 'text/html' }).end('<!doctype html><script>alert("page")</script><h1>down</h1>');
         case '/echo':

@@ -239,6 +239,30 @@ test('a run tells its attempts: class, status, error, key, both bodies; what was
   await close(page);
 });
 
+test('a step of many calls tells how far it has come; what failed stands first, each item with its calls', async (t) => {
+  if (!server.real) return t.skip('the fixture makes one call for a step');
+  const values = Array.from({ length: 30 }, (_, i) => (i === 20 ? 7 : 2 * i));
+  await put('fan', { triggers: [], graph: [{ step: 'each', url: `${executor.url}/even`, map: values, params: { n: '${item}' }, tolerate: 1 }] });
+  const id = await enqueue('fan');
+  assert.equal((await ended(id)).state, 'succeeded');
+  const page = await open();
+  await page.goto(at(`runs/${id}`));
+  await page.locator('.node').getByText('30/30').waitFor();
+  await page.locator('details.step summary').first().click();
+  const step = page.locator('details.step');
+  await step.getByText('30 items', { exact: true }).waitFor();
+  const items = step.locator('.items > li');
+  assert.equal(await items.count(), 20);
+  await items.first().getByText('failed').waitFor();
+  await items.first().locator('summary').first().click();
+  await items.first().getByText('HTTP 500').waitFor();
+  await items.first().getByText(new RegExp(`^${id}\\.each\\.21\\.\\d+$`)).waitFor();
+  await step.getByRole('button', { name: 'Show all 30' }).click();
+  assert.equal(await items.count(), 30);
+  assert.deepEqual(await auditPage(page), []);
+  await close(page);
+});
+
 test('run now of a busy job is refused where it was asked; a run is canceled after a question', async () => {
   await put('endless', { triggers: [], graph: [{ step: 'wait', url: `${executor.url}/slow?ms=60000` }] });
   const id = await enqueue('endless');

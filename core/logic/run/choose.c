@@ -24,18 +24,33 @@ static bool same_task(const struct step_spec *a, const struct step_spec *b)
     return a->task && b->task && !strcmp(a->task, b->task) && !strcmp(a->application, b->application);
 }
 
-/* Calls of this task that the present list begins; at one instance, or at any. */
-static int32_t picked(const struct view *v, const char *address)
+/* Calls of this task that the present list begins. */
+static uint32_t picked(const struct view *v)
 {
-    int32_t count = 0;
+    uint32_t count = 0;
     for (size_t i = 0; i < v->picks->count; i++) {
         const struct run_effect *effect = &v->picks->effects[i];
-        if (effect->kind != EFFECT_ATTEMPT || (address && strcmp(effect->attempt.instance, address) != 0))
-            continue;
-        size_t other = step_index(v->run, effect->attempt.step);
+        size_t other = effect->kind == EFFECT_ATTEMPT ? step_index(v->run, effect->attempt.step) : SIZE_MAX;
         count += other != SIZE_MAX && same_task(v->spec, &v->run->job->steps[other]);
     }
     return count;
+}
+
+/* Calls of any task that it begins at this instance. */
+static int32_t picked_at(const struct view *v, const char *address)
+{
+    int32_t count = 0;
+    for (size_t i = 0; i < v->picks->count; i++)
+        count += v->picks->effects[i].kind == EFFECT_ATTEMPT && !strcmp(v->picks->effects[i].attempt.instance, address);
+    return count;
+}
+
+static bool picks_any(const struct view *v)
+{
+    for (size_t i = 0; i < v->picks->count; i++)
+        if (v->picks->effects[i].kind == EFFECT_ATTEMPT)
+            return true;
+    return false;
 }
 
 /* The instances as they are once the list has been carried out. `*ret_copy` is to be freed. */
@@ -43,15 +58,18 @@ static size_t list_instances(const struct view *v, const struct route_instance *
 {
     size_t count = v->world->instances(v->world->context, v->run->job->meta.project, v->spec, ret);
     *ret_copy = NULL;
-    if (!count || v->call.concurrency <= 0 || !v->spec->task || !picked(v, NULL))
+    if (!count || !picks_any(v))
         return count;
     struct route_instance *copy = malloc(count * sizeof *copy);
     if (!copy)
         return count;
     memcpy(copy, *ret, count * sizeof *copy);
     for (size_t i = 0; i < count; i++) {
-        copy[i].in_flight += picked(v, copy[i].address);
-        copy[i].full |= copy[i].in_flight >= v->call.concurrency;
+        int32_t picks = picked_at(v, copy[i].address);
+        copy[i].in_flight += picks;
+        copy[i].full |= copy[i].room > 0          ? picks >= copy[i].room
+                        : v->call.concurrency > 0 ? copy[i].in_flight >= v->call.concurrency
+                                                  : false;
     }
     *ret = *ret_copy = copy;
     return count;
@@ -109,7 +127,7 @@ bool choose(struct view *v, struct choice *c)
     if (v->spec->task && v->world->cursor)
         query.cursor =
             v->world->cursor(v->world->context, v->run->job->meta.project, v->spec->application, v->spec->task) +
-            (uint32_t)picked(v, NULL);
+            picked(v);
     if (query.routing == ROUTE_HASH && !hash_key(v, &query.key))
         return false;
     const char **tried = malloc((v->step->calls.attempt_count + 1) * sizeof *tried);

@@ -106,11 +106,6 @@ static void say_call(struct list *l, const struct run_step *step, const struct p
     l->open++;
 }
 
-static bool is_limit(const char *reason)
-{
-    return reason && (!strcmp(reason, REASON_JOB_LIMIT) || !strcmp(reason, REASON_LIMIT));
-}
-
 /* The plan of one step or item becomes effects. */
 static void carry_on(struct list *l, const struct run_step *step, const struct plan *plan)
 {
@@ -168,7 +163,7 @@ static void advance_items(struct list *l, const struct run_step *fan)
         memory->told = true;
         advance_http(l, item, &plan);
         count.open += !begun;
-        if (plan.kind == PLAN_WAIT && is_limit(plan.reason))
+        if (plan.kind == PLAN_WAIT && reason_is_limit(plan.reason))
             room = room && fan->spec->routing == ROUTE_BROADCAST && strcmp(plan.reason, REASON_JOB_LIMIT) != 0;
     }
 }
@@ -256,10 +251,10 @@ static void room_again(struct list *l)
 {
     l->open--;
     for (size_t i = 0; i < l->run->job->step_count; i++)
-        if (is_limit(l->run->steps[i].reason) || l->run->steps[i].list)
+        if (reason_is_limit(l->run->steps[i].reason) || l->run->steps[i].list)
             l->machine->steps[i].told = false;
     for (size_t k = 0; k < l->count; k++)
-        if (l->effects[k].kind == EFFECT_STEP && is_limit(l->effects[k].step.reason))
+        if (l->effects[k].kind == EFFECT_STEP && reason_is_limit(l->effects[k].step.reason))
             l->machine->steps[step_index(l->run, l->effects[k].step.step)].told = false;
 }
 

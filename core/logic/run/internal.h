@@ -81,6 +81,8 @@ struct slice item_value(const struct run_step *fan, int32_t item);
 #define REASON_CANCEL_REST "cancel_rest"
 /* Does this reason of a waiting step count against wait_timeout? (All that say where the target is, but no limit.) */
 bool reason_is_wait(const char *reason);
+/* Somebody is at a limit: the world tells which, in route_instance.why. */
+bool reason_is_limit(const char *reason);
 
 /* ---- state (install.c)
  * ------------------------------------------------------------------------------------------------

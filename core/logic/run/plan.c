@@ -58,13 +58,25 @@ enum step_state failure_state(const struct step_spec *spec)
     return spec->on_failure == FAILURE_IGNORE || spec->on_exhausted == EXHAUSTED_IGNORE ? STEP_IGNORED : STEP_FAILED;
 }
 
+static bool is_one_of(const char *reason, const char *const *reasons)
+{
+    while (reason && *reasons)
+        if (!strcmp(reason, *reasons++))
+            return true;
+    return false;
+}
+
+bool reason_is_limit(const char *reason)
+{
+    static const char *const limits[] = {
+        REASON_JOB_LIMIT, REASON_LIMIT, "application_limit", "scheduler_limit", "rate_limit", "linger", NULL};
+    return is_one_of(reason, limits);
+}
+
 bool reason_is_wait(const char *reason)
 {
-    static const char *const others[] = {REASON_RETRY, REASON_WAIT, REASON_JOB_LIMIT, REASON_LIMIT};
-    for (size_t i = 0; reason && i < sizeof others / sizeof *others; i++)
-        if (!strcmp(reason, others[i]))
-            return false;
-    return reason != NULL;
+    static const char *const others[] = {REASON_RETRY, REASON_WAIT, NULL};
+    return reason && !reason_is_limit(reason) && !is_one_of(reason, others);
 }
 
 static void plan_call(struct view *v, const char *instance)
@@ -160,7 +172,8 @@ static void call_or_wait(struct view *v, const struct choice *c)
     if (c->found)
         plan_call(v, c->found);
     else if (c->limit)
-        plan_wait(v, REASON_LIMIT, INSTANT_NONE, instant_add(v->now, POLL_MIN));
+        plan_wait(v, reason_is_limit(c->reason) ? c->reason : REASON_LIMIT, INSTANT_NONE,
+                  instant_add(v->now, POLL_MAX));
     else
         plan_wait_for_place(v, c->reason && strcmp(c->reason, "all_tried") != 0 ? c->reason : "no_instance");
 }

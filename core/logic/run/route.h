@@ -11,6 +11,7 @@ struct route_instance {
     bool full;           /* at a limit: waiting for it makes sense */
     bool aside;          /* not usable for a while only: a broadcast waits for it; others not usable are left out */
     int32_t in_flight;
+    int32_t room;    /* calls that it takes beside those; 0: as many as the task's concurrency says */
     const char *why; /* reason when not usable or full; NULL */
 };
 

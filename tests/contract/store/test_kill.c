@@ -356,6 +356,17 @@ static void fill_token_end(struct world *w, struct store_op *op, int round)
     store_op_release(&add);
 }
 
+static void fill_lease(struct world *w, struct store_op *op, int round)
+{
+    (void)w;
+    (void)snprintf(subject_name, sizeof subject_name, "lease-%d", round);
+    store_op_init(op, STORE_APP_LEASE);
+    op->app_lease = (struct store_app_lease){.action = LEASE_ACQUIRE,
+                                             .row = {.name = subject_name, .holder = "h", .author = "a"},
+                                             .token_hash = "t",
+                                             .ttl = SPAN_MINUTE};
+}
+
 static void fill_decided(struct world *w, struct store_op *op, int round)
 {
     static struct slot_through through;
@@ -415,6 +426,7 @@ static const struct subject subjects[] = {
     {"node_set", fill_wish, "SELECT COUNT(*) FROM audit WHERE action = 'drain'", 1},
     {"node_forget", fill_forget, "SELECT COUNT(*) FROM audit WHERE action = 'forget'", 1},
     {"token_end", fill_token_end, "SELECT COUNT(*) FROM audit WHERE action = 'revoke'", 1},
+    {"app_lease", fill_lease, "SELECT COUNT(*) FROM app_lease", 1},
     {"decided", fill_decided, "SELECT COUNT(*) FROM slot WHERE decided_through > 0", 1},
     {"runs_adopt", fill_adopt, "SELECT COUNT(*) FROM run WHERE node = 'adopter'", 1},
 };

@@ -126,12 +126,15 @@ static void make_earlier_schema(int version)
     kit_target_free(&target);
 }
 
-/* A store of each earlier release comes up with the next start, and what it knew stays. */
+/* A store of each earlier release comes up with the next start, and what it knew stays. A new MySQL database takes
+ * seconds, so there it is the first release and the last one. */
 static void test_earlier_schemas_are_brought_up(void **state)
 {
     (void)state;
     const struct migration *all = kit_mysql() ? migrations_mysql : migrations_sqlite;
     for (int i = 0; all[i + 1].version; i++) {
+        if (kit_mysql() && i > 0 && all[i + 2].version)
+            continue;
         (void)kit_new_place();
         make_earlier_schema(all[i].version);
         kit_sql("INSERT INTO boot (boot, node, role, address, started_at, seen_at) VALUES (1, 'old', 'scheduler', 'a', "

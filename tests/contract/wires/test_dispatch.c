@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "adapters/curl/addresses.h"
 #include "adapters/curl/dispatch_curl.h"
@@ -392,6 +393,34 @@ static void test_queue(void **state)
 }
 
 /* close ends what is under way, with done for each. */
+/* What was begun before the process stood still is not sent after it; what comes later is. */
+static void test_overslept(void **state)
+{
+    static const struct dispatch_curl_options wary = {.loopback_ok = true, .pause_max = 200};
+    static const struct dispatch_curl_options options = {.user_agent = "carillon/test", .loopback_ok = true};
+    const struct timespec still = {.tv_nsec = 500000000};
+    struct order order;
+    (void)state;
+    bench.dispatch->ops->close(bench.dispatch);
+    dispatch_open(&wary);
+    for (int round = 0; round < 2; round++) { /* without, then with a connection that is kept alive */
+        order_make(&order, "127.0.0.1", rude_server_port(bench.server), "/ok");
+        bench.left = 1;
+        bench.dispatch->ops->start(bench.dispatch, &order.call);
+        (void)nanosleep(&still, NULL);
+        loop_run(bench.loop);
+        assert_int_equal(order.call.end, DISPATCH_NOT_SENT);
+        assert_int_equal(order.call.bytes_sent, 0);
+        assert_non_null(strstr(order.call.error, "stood still"));
+        assert_int_equal(rude_server_deliveries(bench.server, order.key), 0);
+        struct order *later = order_go("/ok");
+        assert_int_equal(later->call.end, DISPATCH_ANSWERED);
+        dispatch_call_release(&later->call);
+    }
+    bench.dispatch->ops->close(bench.dispatch);
+    dispatch_open(&options);
+}
+
 static void test_close(void **state)
 {
     static const struct dispatch_curl_options narrow = {.loopback_ok = true, .max_in_flight = 2};
@@ -521,7 +550,8 @@ int main(void)
                                        cmocka_unit_test(test_not_sent),       cmocka_unit_test(test_details),
                                        cmocka_unit_test(test_closed_at_once), cmocka_unit_test(test_ipv6),
                                        cmocka_unit_test(test_cancel),         cmocka_unit_test(test_queue),
-                                       cmocka_unit_test(test_close),          cmocka_unit_test(test_many),
-                                       cmocka_unit_test(test_rules_of_calls), cmocka_unit_test(test_addresses)};
+                                       cmocka_unit_test(test_overslept),      cmocka_unit_test(test_close),
+                                       cmocka_unit_test(test_many),           cmocka_unit_test(test_rules_of_calls),
+                                       cmocka_unit_test(test_addresses)};
     return cmocka_run_group_tests_name("dispatch", tests, setup, teardown);
 }

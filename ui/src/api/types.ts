@@ -155,6 +155,16 @@ export interface Attempt {
   response?: unknown;
 }
 
+/** One entry of the list that a broadcast, shard or map step works through. */
+export interface StepItem {
+  item: number; // from 1
+  value: unknown; // the instance, or the value of the map
+  state: string;
+  reason?: string | null;
+  due?: Instant | null;
+  error?: string | null;
+}
+
 export interface RunStep {
   step: string;
   state: string;
@@ -162,6 +172,8 @@ export interface RunStep {
   due?: Instant | null;
   error?: string | null;
   result?: unknown;
+  item_count?: number;
+  items?: StepItem[]; // the first thousand
   attempts?: Attempt[];
 }
 
@@ -187,6 +199,8 @@ export interface Explain {
   state: string;
   owner?: { node?: string | null; since?: Instant | null; slot?: number | string | null } | null;
   triggers?: TriggerStatus[];
+  /** Calls of ended runs whose executor may still be at work. */
+  lingering?: { run: string; step: string; instance?: string | null; until: Instant }[];
   waiting?: { run?: string | null; step?: string | null; reason?: string | null; since?: Instant | null; due?: Instant | null }[];
 }
 

@@ -7,6 +7,8 @@ import type { RunStep } from '../../api/types';
 import { toneOf } from '../../api/states';
 import { Badge } from '../../components/state';
 import { Span } from '../../components/time';
+import { headOf } from '../../app/visible';
+import { doneOf, spanOfAttempts } from '../runs/attempts';
 import { NODE_HEIGHT, NODE_WIDTH, layoutSteps } from './layout';
 import type { GraphStep } from './model';
 import { useWord } from '../../components/words';
@@ -34,8 +36,8 @@ const StepNode = memo(function StepNode({ data }: NodeProps<Node<StepData>>) {
   const word = useWord();
   const { step, run, live, narrow, selected, onSelect } = data;
   const attempts = run?.attempts ?? [];
-  const first = attempts[0];
-  const last = attempts[attempts.length - 1];
+  const [began, ended] = spanOfAttempts(attempts);
+  const items = run?.items;
   const state = run?.state;
   const stateText = state ? word('state', state) : t('graph.nostate');
   const after = step.after.map((edge) => edge.from).join(', ');
@@ -48,11 +50,12 @@ const StepNode = memo(function StepNode({ data }: NodeProps<Node<StepData>>) {
   const body = (
     <>
       <span className="node-name">{step.name}</span>
-      <span className="node-calls">{step.calls || word('kind', step.kind)}</span>
+      <span className="node-calls">{step.calls ? (step.kind === 'http' ? step.calls : `${word('kind', step.kind)} · ${step.calls}`) : word('kind', step.kind)}</span>
       <span className="node-foot">
         {state ? <Badge tone={toneOf(state)} text={stateText} quiet /> : <span className="muted">{word('kind', step.kind)}</span>}
-        {first && <Span from={first.started_at} to={last?.ended_at} live={live} />}
-        {attempts.length > 1 && <span className="node-tries">{t('graph.tries', { n: attempts.length })}</span>}
+        {began && <Span from={began} to={ended} live={live} />}
+        {items && <span className="node-tries">{t('graph.items', { done: doneOf(items), count: run.item_count ?? items.length })}</span>}
+        {!items && attempts.length > 1 && <span className="node-tries">{t('graph.tries', { n: attempts.length })}</span>}
       </span>
     </>
   );
@@ -105,7 +108,7 @@ export default function GraphCanvas({ steps, states, live, narrow, selected, onS
           source: edge.from,
           target: step.name,
           className: walked ? 'walked' : to === 'skipped' ? 'passed' : undefined,
-          label: edge.on === 'success' ? undefined : word('edge', edge.on),
+          label: edge.on === 'success' ? undefined : headOf(word('edge', edge.on), 40),
           markerEnd: { type: MarkerType.ArrowClosed, width: 14, height: 14, color: walked ? 'var(--accent)' : 'var(--line-strong)' },
           focusable: false,
         };

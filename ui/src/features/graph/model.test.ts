@@ -29,6 +29,10 @@ describe('stepsOfGraph', () => {
     [{ step: 'a', wait: '5m' }, 'wait', '5m'],
     [{ step: 'a', kind: 'noop' }, 'noop', ''],
     [{ step: 'a', noop: true }, 'noop', ''],
+    [{ step: 'a', task: 'l/p', map: '${params.list}' }, 'map', 'l/p'],
+    [{ step: 'a', task: 'l/p', routing: 'broadcast' }, 'broadcast', 'l/p'],
+    [{ step: 'a', task: 'l/p', shards: 8 }, 'shard', 'l/p'],
+    [{ step: 'a', task: 'l/p', routing: 'random' }, 'http', 'l/p'],
   ])('%j', (item, kind, calls) => {
     expect(stepsOfGraph([item])[0]).toMatchObject({ kind, calls });
   });

@@ -7,7 +7,7 @@ export interface GraphEdge {
 
 export interface GraphStep {
   name: string;
-  kind: string; // http, noop, wait, job, approval, map
+  kind: string; // http, noop, wait, job, approval, map, broadcast, shard
   calls: string; // what it calls: task name, url, job, or the wait
   after: GraphEdge[];
   join: string; // all | any | n
@@ -29,6 +29,13 @@ function edgeOf(value: unknown, usual: string): GraphEdge | null {
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined ? [] : [value]);
 
+/** Several calls in one step: by a list, or by the instances that there are. */
+function fanOf(doc: Doc): string {
+  if (doc.map !== undefined) return 'map';
+  const routing = text(doc.routing);
+  return routing === 'broadcast' || routing === 'shard' ? routing : doc.shards !== undefined ? 'shard' : '';
+}
+
 function stepOf(doc: Doc, before: string[], inherited: unknown[]): GraphStep {
   const usual = text(doc.when ?? doc.on) || 'success';
   const after = [...listOf(doc.after), ...inherited].map((value) => edgeOf(value, usual)).filter((edge): edge is GraphEdge => edge !== null);
@@ -36,7 +43,7 @@ function stepOf(doc: Doc, before: string[], inherited: unknown[]): GraphStep {
     if (!after.some((edge) => edge.from === from)) after.push({ from, on: usual });
   }
   const wait = text(doc.wait);
-  const kind = text(doc.kind) || (wait ? 'wait' : doc.noop ? 'noop' : doc.job ? 'job' : 'http');
+  const kind = text(doc.kind) || (wait ? 'wait' : doc.noop ? 'noop' : doc.job ? 'job' : fanOf(doc) || 'http');
   return {
     name: text(doc.step ?? doc.name),
     kind,

@@ -26,6 +26,7 @@ export function Why({ project, job }: { project: string; job: string }) {
       <Answer query={query} rows={2}>
         {(explain) => {
           const waiting = explain.waiting ?? [];
+          const lingering = explain.lingering ?? [];
           const held = (explain.triggers ?? []).filter((trigger) => trigger.reason || ['error', 'blocked', 'paused', 'complete'].includes(trigger.state));
           return (
             <>
@@ -88,7 +89,24 @@ export function Why({ project, job }: { project: string; job: string }) {
                   </ul>
                 </>
               )}
-              {waiting.length === 0 && held.length === 0 && explain.state === 'active' && <p className="muted">{t(quietText(explain))}</p>}
+              {lingering.length > 0 && (
+                <>
+                  <h3 className="sub">{t('why.lingering')}</h3>
+                  <ul className="reasons">
+                    {lingering.map((item, index) => (
+                      <li key={index}>
+                        <Link href={paths.run(project, item.run)}>{item.run}</Link>
+                        <strong>{item.step}</strong>
+                        <span className="mono">{item.instance}</span>
+                        <span className="muted">
+                          {t('why.until')} <Ago value={item.until} ahead />
+                        </span>
+                      </li>
+                    ))}
+                  </ul>
+                </>
+              )}
+              {waiting.length === 0 && lingering.length === 0 && held.length === 0 && explain.state === 'active' && <p className="muted">{t(quietText(explain))}</p>}
             </>
           );
         }}

@@ -4,11 +4,13 @@ import { useTranslation } from 'react-i18next';
 import type { Attempt, RunStep } from '../../api/types';
 import { prettyText, textOfValue } from '../../app/jsontext';
 import { stringify } from '../../app/lossless';
+import { StepItems } from './StepItems';
 import { Facts } from '../../components/basics';
 import { Code } from '../../components/code';
 import { Prose } from '../../components/prose';
 import { CallClass, State } from '../../components/state';
 import { Ago, Span, Time, useSpan } from '../../components/time';
+import { spanOfAttempts } from './attempts';
 import type { GraphStep } from '../graph/model';
 import { useWord } from '../../components/words';
 
@@ -19,6 +21,7 @@ export function StepPanel({ step, run, recorded, chosen }: { step: GraphStep; ru
   const word = useWord();
   const attempts = run.attempts ?? [];
   const last = attempts[attempts.length - 1];
+  const [began, ended] = spanOfAttempts(attempts);
   const wantsOpen = chosen || run.state === 'failed' || run.state === 'unknown';
   const [open, setOpen] = useState(wantsOpen);
   useEffect(() => {
@@ -32,7 +35,7 @@ export function StepPanel({ step, run, recorded, chosen }: { step: GraphStep; ru
         <span className="step-calls muted mono">{step.calls}</span>
         <span className="step-end">
           {attempts.length > 0 && <span className="muted">{t('step.attempts', { count: attempts.length })}</span>}
-          {attempts[0] && <Span from={attempts[0].started_at} to={last?.ended_at} live={last?.state !== 'ended'} />}
+          {began && <Span from={began} to={ended} live={ended === null} />}
         </span>
       </summary>
       <div className="step-body">
@@ -56,13 +59,21 @@ export function StepPanel({ step, run, recorded, chosen }: { step: GraphStep; ru
         {step.after.length > 0 && (
           <p className="muted small">{t('graph.after', { steps: step.after.map((edge) => edge.from).join(', ') })}</p>
         )}
-        {attempts.length === 0 && <p className="muted">{t(recorded ? 'step.nocalls' : 'step.norow')}</p>}
-        {attempts.map((attempt) => (
-          <AttemptView key={`${attempt.item ?? 0}.${attempt.n}`} attempt={attempt} alone={attempts.length === 1} newest={attempt === last} />
-        ))}
+        {attempts.length === 0 && !run.items && <p className="muted">{t(recorded ? 'step.nocalls' : 'step.norow')}</p>}
+        {run.items ? (
+          <StepItems items={run.items} count={run.item_count ?? run.items.length} attempts={attempts} />
+        ) : (
+          <Attempts attempts={attempts} />
+        )}
       </div>
     </details>
   );
+}
+
+export function Attempts({ attempts }: { attempts: Attempt[] }) {
+  return attempts.map((attempt, index) => (
+    <AttemptView key={`${attempt.item ?? 0}.${attempt.n}`} attempt={attempt} alone={attempts.length === 1} newest={index === attempts.length - 1} />
+  ));
 }
 
 function AttemptView({ attempt, alone, newest }: { attempt: Attempt; alone: boolean; newest: boolean }) {

@@ -1,0 +1,3 @@
+module carillon/executor
+
+go 1.20
