@@ -378,6 +378,7 @@ void run_get(struct call *call)
         if (!write_replayed(read, &out))
             write_raw(read, &out);
         out_close(&out, ']');
+        run_write_alive(call, id, &out);
         out_close(&out, '}');
     } else if (op.status == STATUS_NOT_FOUND) {
         call_fail(call, RUN_NONE, "run", call->id, "project", call->project, NULL);

@@ -109,8 +109,8 @@ struct sql_case {
     struct db_value value;
 };
 struct case_update {
-    const char *before, *after, *keys, *tail;
-    struct db_value set, last; /* `?` of them is added when they are not NULL */
+    const char *before, *after, *keys, *tail, *tail2;
+    struct db_value set, last, last2; /* `?` of them is added when they are not NULL */
 };
 enum status case_update(struct session *s, const struct case_update *update, const struct sql_case *cases,
                         size_t count) MUST_USE;

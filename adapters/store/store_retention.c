@@ -279,6 +279,19 @@ static enum status trim_reports(struct session *s, struct store_retention *op)
                         op->requests.ms, "DELETE FROM report WHERE id");
 }
 
+/* What was heard of calls goes with the bodies. */
+static enum status trim_alive(struct session *s, struct store_retention *op)
+{
+    if (instant_is_none(op->bodies))
+        return STATUS_OK;
+    enum status status = remove_piece(s, op, "SELECT run FROM attempt_log WHERE at < ? ORDER BY at LIMIT ?",
+                                      op->bodies.ms, "DELETE FROM attempt_log WHERE run");
+    if (status == STATUS_OK)
+        status = remove_piece(s, op, "SELECT run FROM alive WHERE at < ? ORDER BY at LIMIT ?", op->bodies.ms,
+                              "DELETE FROM alive WHERE run");
+    return status;
+}
+
 /* Over, by any clock that may be asked. */
 static enum status trim_lingers(struct session *s, struct store_retention *op)
 {
@@ -309,6 +322,8 @@ enum status sql_retention(struct session *s, struct store_retention *op)
         status = trim_requests(s, op);
     if (status == STATUS_OK)
         status = trim_lingers(s, op);
+    if (status == STATUS_OK)
+        status = trim_alive(s, op);
     if (status == STATUS_OK)
         status = trim_reports(s, op);
     if (status == STATUS_OK)
