@@ -15,8 +15,8 @@ const struct verb *const verbs[] = {
     &verb_apply, &verb_diff, &verb_export, &verb_delete, &verb_lint, &verb_render, &verb_projects, &verb_apps,
     &verb_application_key, &verb_tasks, &verb_calendars, &verb_jobs, &verb_job, &verb_triggers,
     /* runs */
-    &verb_run, &verb_enqueue, &verb_cancel, &verb_pause, &verb_resume, &verb_runs, &verb_attempts, &verb_explain,
-    &verb_ledger, &verb_schedulers, &verb_leases,
+    &verb_run, &verb_enqueue, &verb_cancel, &verb_pause, &verb_resume, &verb_runs, &verb_attempts, &verb_logs,
+    &verb_explain, &verb_ledger, &verb_schedulers, &verb_leases,
     /* tools */
     &verb_cron, &verb_login, &verb_completion, &verb_version, NULL};
 

@@ -52,6 +52,15 @@ static mono tell_alive(struct process *process, struct moment now)
     return process->next_alive;
 }
 
+/* Only another setting, or an operator, helps: a supervisor that starts the process again sees the exit code. */
+static void refused(struct process *process)
+{
+    enum status status = STATUS_OK;
+    const char *why = scheduler_refusal(process->scheduler, &status);
+    process->code = complain(exit_code_of_status(status), "scheduler %s: %s", process->node, why);
+    loop_stop(process->loop);
+}
+
 static mono on_step(void *context, struct moment now)
 {
     struct process *process = context;
@@ -66,6 +75,9 @@ static mono on_step(void *context, struct moment now)
         break;
     case SCHEDULER_STOPPED:
         loop_stop(process->loop);
+        break;
+    case SCHEDULER_REFUSED:
+        refused(process);
         break;
     case SCHEDULER_STARTING:
     case SCHEDULER_WORKING:

@@ -22,6 +22,8 @@
 #define SEND_MS 10000
 #define REFUSAL_BYTES 4096
 #define ANSWER_DEPTH 16
+#define MISSED_BEATS 3 /* so many may be lost before the call counts as dead */
+#define MISSED_GRACE 5 /* seconds */
 
 struct outbox {
     struct reporter *reporter;
@@ -116,6 +118,20 @@ struct parcel { /* what one turn takes out of an outbox */
     size_t lost;
 };
 
+/* The newest state; where signs of life come by themselves, with the time within which the next one comes. */
+static char *promise(const struct outbox *outbox)
+{
+    struct str body;
+    const char *state = outbox->alive ? outbox->alive : "{\"state\":\"running\"}";
+    if (!outbox->beats)
+        return strdup(state);
+    str_init(&body, REFUSAL_BYTES);
+    str_add_bytes(&body, state, strlen(state) - 1);
+    str_addf(&body, ",\"within\":\"%llds\"}",
+             (long long)(outbox->reporter->options.heartbeat_ms * MISSED_BEATS / 1000 + MISSED_GRACE));
+    return str_take(&body);
+}
+
 /* Under lock. Lines go before the end; a state that is overtaken by the end is not sent. */
 static struct parcel take(struct outbox *outbox, int64_t now)
 {
@@ -131,7 +147,8 @@ static struct parcel take(struct outbox *outbox, int64_t now)
         outbox->end = NULL;
     } else if (!outbox->end &&
                ((outbox->alive && now >= outbox->alive_due) || (outbox->beats && now >= outbox->beat_due))) {
-        parcel.alive = outbox->alive ? outbox->alive : strdup("{\"state\":\"running\"}");
+        parcel.alive = promise(outbox);
+        free(outbox->alive);
         outbox->alive = NULL;
         outbox->alive_due = now + ALIVE_PAUSE;
         outbox->beat_due = now + outbox->reporter->options.heartbeat_ms;
@@ -362,7 +379,7 @@ struct outbox *outbox_open(struct reporter *reporter, const char *key, const cha
     outbox->key = strdup(key);
     outbox->urls = strdup(urls);
     outbox->beats = beats;
-    outbox->beat_due = mono_ms() + reporter->options.heartbeat_ms;
+    outbox->beat_due = mono_ms(); /* the first one makes the promise */
     str_init(&outbox->log, LOG_MAX);
     (void)pthread_mutex_lock(&reporter->lock);
     DL_APPEND(reporter->outboxes, outbox);

@@ -190,6 +190,7 @@ static void name_triggers(struct call *call, const struct job_spec *job, struct 
         if (job->triggers[i].paused)
             paused[put->paused_count++] = job->triggers[i].name;
     }
+    put->pool = job->pool;
     put->trigger_names = names;
     put->paused_triggers = paused;
 }

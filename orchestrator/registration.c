@@ -186,10 +186,12 @@ static bool store_tasks(struct call *call, const struct definition_row *row, str
     struct document *document = definition_parse(&catalog, slice_of(str_text(&text), text.length), DOCUMENT_APPLICATION,
                                                  call->project, call->app, &problem);
     bool ok = document && definition_store(call, document, &options, &result, &problem);
-    if (!ok && problem.code == VERSION_CHANGED)
+    if (!ok && problem.code == VERSION_CHANGED) {
         ok = true; /* another instance was quicker; what it lacks comes with the next registration */
-    else if (!ok)
-        call->problem = problem, problem = (struct problem){0};
+    } else if (!ok) {
+        call->problem = problem;
+        problem = (struct problem){0};
+    }
     put_result_release(&result);
     document_free(document);
     catalog_release(&catalog);

@@ -11,6 +11,9 @@
 #include "orchestrator/routes.h"
 
 #define CODE_MAX 128 /* bytes of an executor's own code */
+#define LOG_POST_MAX (256 << 10)
+#define WITHIN_LEAST (2 * SPAN_SECOND)
+#define WITHIN_MOST SPAN_DAY
 
 enum kind { KIND_RUNNING = -1 }; /* beside enum report_state */
 
@@ -112,15 +115,36 @@ static void digest(struct call *call, struct slice body, const struct report_row
     str_release(&text);
 }
 
-static bool read_body(struct call *call, struct report_row *row, int *ret_state, char digest_text[HASH_HEX_SIZE])
+struct told {         /* beside the state */
+    int32_t progress; /* −1 = not */
+    span within;      /* the next sign of life comes in this time; 0 = not promised */
+};
+
+static bool read_told(struct call *call, struct slice body, struct told *ret)
+{
+    struct problem *problem = &call->problem;
+    const char *within;
+    int64_t progress;
+    struct error err;
+    if (!input_int(problem, body, "progress", 0, 100, -1, &progress) ||
+        !input_text(call, problem, body, "within", &within))
+        return false;
+    *ret = (struct told){.progress = (int32_t)progress};
+    if (within && duration_parse(within, &ret->within, &err) != STATUS_OK)
+        return call_fail(call, PARAMETER_INVALID, "name", "within", "reason", err.text, NULL);
+    if (within && (ret->within < WITHIN_LEAST || ret->within > WITHIN_MOST))
+        return call_fail(call, PARAMETER_INVALID, "name", "within", "reason", "from 2s to 1d", NULL);
+    return true;
+}
+
+static bool read_body(struct call *call, struct report_row *row, int *ret_state, struct told *told,
+                      char digest_text[HASH_HEX_SIZE])
 {
     struct problem *problem = &call->problem;
     struct slice body;
     const char *state;
-    int64_t progress;
     if (!input_object(call, &body) || !input_text(call, problem, body, "state", &state) ||
-        !input_int(problem, body, "progress", 0, 100, 0, &progress) ||
-        !input_text(call, problem, body, "code", &row->code) ||
+        !read_told(call, body, told) || !input_text(call, problem, body, "code", &row->code) ||
         !input_text(call, problem, body, "message", &row->message))
         return false;
     size_t i = 0;
@@ -166,19 +190,32 @@ static void too_late(struct call *call, bool canceled)
     call_fail(call, REPORT_LATE, "canceled", canceled ? "true" : "false", NULL);
 }
 
-/* A sign of life. It is not kept; the answer tells whether anybody still waits for the work. */
-static void heartbeat(struct call *call, const struct report_row *row)
+/* A sign of life, with lines or without; its answer tells whether anybody still waits for the work. */
+static void heartbeat(struct call *call, const struct report_row *row, const struct told *told, const char *lines)
 {
     struct store_op op;
-    store_op_init(&op, STORE_REPORT_READ);
-    op.report_read =
-        (struct store_report_read){.run = row->run, .step = row->step, .item = row->item, .key_try = row->key_try};
-    if (call_store(call, &op) != STATUS_OK)
+    struct out out = out_to(call_body(call));
+    store_op_init(&op, STORE_ALIVE);
+    op.alive.row = (struct alive_row){.run = row->run,
+                                      .step = row->step,
+                                      .item = row->item,
+                                      .key_try = row->key_try,
+                                      .progress = told->progress,
+                                      .message = row->message,
+                                      .within = told->within};
+    op.alive.lines = lines;
+    if (call_store(call, &op) != STATUS_OK) {
         refuse(call, &op);
-    else if (op.report_read.over && !op.report_read.canceled)
+    } else if (op.alive.over && !op.alive.canceled) {
         too_late(call, false);
-    else
-        answer(call, "noted", op.report_read.canceled);
+    } else {
+        out_open(&out, NULL, '{');
+        out_text(&out, "report", "noted");
+        out_bool(&out, "canceled", op.alive.canceled);
+        if (lines)
+            out_bool(&out, "full", op.alive.full);
+        out_close(&out, '}');
+    }
     store_op_release(&op);
 }
 
@@ -203,10 +240,28 @@ void report_post(struct call *call)
     struct report_row row;
     char digest_text[HASH_HEX_SIZE];
     int state = KIND_RUNNING;
-    if (!read_path(call, &row) || !read_body(call, &row, &state, digest_text))
+    struct told told = {.progress = -1};
+    if (!read_path(call, &row) || !read_body(call, &row, &state, &told, digest_text))
         return;
     if (state == KIND_RUNNING)
-        heartbeat(call, &row);
+        heartbeat(call, &row, &told, NULL);
     else
         end(call, &row);
+}
+
+/* Lines of text for the log of the attempt. */
+void report_logs(struct call *call)
+{
+    struct report_row row;
+    const struct told told = {.progress = -1};
+    char size[24], maximum[24];
+    size_t length = call->request->body_length;
+    if (!read_path(call, &row))
+        return;
+    (void)snprintf(size, sizeof size, "%zu", length);
+    (void)snprintf(maximum, sizeof maximum, "%d", LOG_POST_MAX);
+    if (length > LOG_POST_MAX)
+        call_fail(call, BODY_TOO_BIG, "name", "body", "size", size, "maximum", maximum, NULL);
+    else
+        heartbeat(call, &row, &told, call->request->body);
 }

@@ -13,6 +13,7 @@ static const struct route routes[] = {
 {"GET",    "/metrics",                           metrics_get,         ROLE_NOBODY,    OBJECT_PUBLIC},
 {"GET",    "/api/v1/openapi.json",               openapi_get,         ROLE_NOBODY,    OBJECT_PUBLIC},
 {"POST",   "/api/v1/report/{run}/{step}/{item}/{try}/{token}", report_post, ROLE_NOBODY, OBJECT_PUBLIC},
+{"POST",   "/api/v1/report/{run}/{step}/{item}/{try}/{token}/logs", report_logs, ROLE_NOBODY, OBJECT_PUBLIC},
 
 {"GET",    "/api/v1/whoami",                     whoami_get,          ROLE_VIEWER,    OBJECT_ANY},
 {"GET",    "/api/v1/cron/next",                  cron_next_get,       ROLE_VIEWER,    OBJECT_ANY},
@@ -91,6 +92,7 @@ static const struct route routes[] = {
 {"GET",    P "/runs:count",                      runs_count,          ROLE_VIEWER,    OBJECT_PROJECT},
 {"POST",   P "/runs:cancel",                     runs_cancel,         ROLE_OPERATOR,  OBJECT_PROJECT},
 {"GET",    P "/runs/{id}",                       run_get,             ROLE_VIEWER,    OBJECT_PROJECT},
+{"GET",    P "/runs/{id}/logs",                  run_logs_get,        ROLE_VIEWER,    OBJECT_PROJECT},
 {"POST",   P "/runs/{id}/cancel",                runs_cancel,         ROLE_OPERATOR,  OBJECT_PROJECT},
 {"GET",    P "/ledger",                          ledger_list,         ROLE_VIEWER,    OBJECT_PROJECT},
 };

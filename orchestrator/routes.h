@@ -91,6 +91,8 @@ HANDLER(whoami_get);
 HANDLER(config_get);
 HANDLER(openapi_get);
 HANDLER(report_post);
+HANDLER(report_logs);
+HANDLER(run_logs_get);
 HANDLER(health_get);
 HANDLER(ready_get);
 HANDLER(metrics_get);

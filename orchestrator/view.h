@@ -50,4 +50,7 @@ int64_t job_view_missed(struct catalog *catalog, const struct job_view *view, co
 void run_write(struct call *call, const struct run_row *run, const char *job, const char *project, bool detail,
                struct out *out);
 
+/* Member "progress": what executors of the run have told while they worked (run_logs.c). */
+void run_write_alive(struct call *call, int64_t run, struct out *out);
+
 #endif

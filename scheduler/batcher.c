@@ -30,6 +30,8 @@ static void clear_vectors(struct batch *b)
     vec_clear(&b->requests);
     vec_clear(&b->reports);
     vec_clear(&b->suspended);
+    vec_clear(&b->moves);
+    b->moves_unsure = false;
     vec_clear(&b->lingers);
     vec_clear(&b->wishes);
     vec_clear(&b->through);
@@ -50,6 +52,7 @@ static void take_bundle(struct batch *b, const struct bundle *bundle)
     APPEND(b, bundle, attempts);
     APPEND(b, bundle, reports);
     APPEND(b, bundle, suspended);
+    APPEND(b, bundle, moves);
     APPEND(b, bundle, lingers);
     APPEND(b, bundle, wishes);
     for (size_t i = 0; i < bundle->closing.count; i++)
@@ -143,6 +146,8 @@ static void fill(struct batch *b, struct store_batch *op, int64_t boot)
     op->report_count = b->reports.count;
     op->suspended_jobs = b->suspended.items;
     op->suspended_count = b->suspended.count;
+    op->moves = b->moves.items;
+    op->move_count = b->moves.count;
     op->lingers = b->lingers.items;
     op->linger_count = b->lingers.count;
     op->wishes = b->wishes.items;
@@ -193,6 +198,7 @@ static void verified(struct scheduler *s, struct work *work)
 static void verify_fires(struct scheduler *s)
 {
     struct batch *b = &s->batch;
+    b->moves_unsure = b->moves.count > 0;
     if (b->fires.count == 0) {
         batch_settled(s);
         return;
@@ -303,12 +309,14 @@ bool batcher_holds(const struct scheduler *s, int32_t slot)
         ANY_OF_SLOT(x, skips, row.slot);
         ANY_OF_SLOT(x, states, row.slot);
         ANY_OF_SLOT(x, fires, run.slot);
+        ANY_OF_SLOT(x, moves, row.slot);
     }
     if (s->batch.busy) {
         ANY_OF_SLOT(&s->batch, activations, row.slot);
         ANY_OF_SLOT(&s->batch, skips, row.slot);
         ANY_OF_SLOT(&s->batch, states, row.slot);
         ANY_OF_SLOT(&s->batch, fires, run.slot);
+        ANY_OF_SLOT(&s->batch, moves, row.slot);
     }
     return false;
 }
@@ -347,6 +355,7 @@ void batcher_release(struct scheduler *s)
     vec_release(&b->requests);
     vec_release(&b->reports);
     vec_release(&b->suspended);
+    vec_release(&b->moves);
     vec_release(&b->lingers);
     vec_release(&b->wishes);
     vec_release(&b->through);

@@ -32,6 +32,7 @@ void bundle_free(struct scheduler *s, struct bundle *bundle)
     vec_release(&bundle->closing);
     vec_release(&bundle->reports);
     vec_release(&bundle->suspended);
+    vec_release(&bundle->moves);
     vec_release(&bundle->lingers);
     vec_release(&bundle->wishes);
     vec_release(&bundle->sends);
@@ -44,7 +45,7 @@ size_t bundle_rows(const struct bundle *b)
 {
     return b->activations.count + b->skips.count + b->states.count + b->fires.count + b->runs.count + b->steps.count +
            b->attempts.count + b->closing.count + b->reports.count + b->suspended.count + b->lingers.count +
-           b->wishes.count;
+           b->wishes.count + b->moves.count;
 }
 
 static const char *keep(struct arena *arena, const char *text)
@@ -224,6 +225,15 @@ void bundle_activation(struct bundle *bundle, const struct job *job, const char 
         .from = from,
         .slot = job->slot,
     };
+}
+
+void bundle_move(struct bundle *bundle, const struct job *job, const char *pool, const char *node)
+{
+    struct store_move move = {.row = {.job = job->id,
+                                      .slot = job->slot,
+                                      .pool = arena_text(&bundle->arena, pool),
+                                      .node = arena_text(&bundle->arena, node)}};
+    vec_add(&bundle->moves, move);
 }
 
 void bundle_request(struct bundle *bundle, int64_t id, const char *outcome)

@@ -37,7 +37,7 @@ static void boot_answered(struct scheduler *s, struct work *work)
     s->clock_offset = offset;
     if (bad != s->clock_bad) {
         s->clock_bad = bad;
-        s->ownership_dirty = true;
+        s->ownership_dirty = s->node_dirty = true;
     }
     s->jumped = 0;
     clock_read(s, s->raw); /* the rest of this turn must not see the old time */

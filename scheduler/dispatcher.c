@@ -244,6 +244,7 @@ static void collect(struct scheduler *s, struct call *call)
         row.class = call->cancel ? call->cancel_as : wire->bytes_sent > 0 ? CALL_UNKNOWN : CALL_NOT_SENT;
     if (row.class == CALL_ACCEPTED) {
         row.state = ATTEMPT_ACCEPTED;
+        alive_watch(s);
         row.ended_at = INSTANT_NONE;
     }
     row.request = capture(call, how, wire->body, wire->body_length);

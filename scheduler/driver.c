@@ -365,6 +365,8 @@ void driver_run_take(struct scheduler *s, struct run *machine, struct job *job, 
                 if (step->calls.attempts[k].seq == machine->seq)
                     bundle_attempt(bundle, &step->calls.attempts[k]);
     lingers_take(s, run);
+    if (run_calls_open(machine) > 0)
+        alive_watch(s);
     if (machine->row.state == RUN_QUEUED) {
         if (machine->row.cancel_requested)
             driver_settle(s, run, bundle);

@@ -8,6 +8,8 @@
 #define DECIDED_EVERY (2 * SPAN_SECOND)
 #define FOREIGN_EVERY 500 /* ms */
 #define FOREIGN_MOST 1000
+#define LEASE_EAGER (400 * SPAN_MS)       /* the holder may have let go of the housekeeping lease */
+#define LEASE_EAGER_FOR (2 * SPAN_SECOND) /* after a change among the nodes */
 #define CHANGES_KEPT SPAN_DAY
 #define REQUESTS_KEPT (7 * SPAN_DAY)
 
@@ -38,11 +40,14 @@ static instant slot_through(const struct scheduler *s, const struct slot *slot)
 bool janitor_through(struct scheduler *s)
 {
     vec_clear(&s->batch.through);
+    s->batch.through_seq = s->feed_seq;
     if (!clock_may_act(s) || s->clock_bad || s->deciding)
         return false;
     for (size_t i = 0; i < s->slot_count; i++) {
         if (s->slots[i].phase != SLOT_RULED || !s->slots[i].jobs)
             continue;
+        if (move_of_slot(s, (int32_t)i))
+            continue; /* a job of it is known to nobody here just now, and may stay in it */
         struct slot_through row = {.slot = (int32_t)i, .through = slot_through(s, &s->slots[i])};
         if (!instant_is_none(row.through))
             vec_add(&s->batch.through, row);
@@ -65,6 +70,7 @@ void janitor_decided(struct scheduler *s)
     struct work *work = work_new(s, STORE_DECIDED, decided_answered);
     work->memory = rows;
     work->op.decided.boot = s->boot;
+    work->op.decided.feed_seq = s->batch.through_seq;
     work->op.decided.slots = rows;
     work->op.decided.count = n;
     s->deciding = true;
@@ -159,25 +165,73 @@ static void lease_answered(struct scheduler *s, struct work *work)
 {
     s->leasing = false;
     s->leader = work_ok(s, work) && work->op.lease.held;
-    s->next_lease = mono_add(s->now.mono, s->settings->coordination.lease_ttl / 3);
+    bool eager = !s->leader && mono_cmp(s->now.mono, s->lease_eager) < 0;
+    s->next_lease = mono_add(s->now.mono, eager ? LEASE_EAGER : s->settings->coordination.lease_ttl / 3);
+}
+
+static void lease_released(struct scheduler *s, struct work *work)
+{
+    s->leasing = false;
+    (void)work_ok(s, work); /* else it runs out by itself */
+}
+
+static void lease_submit(struct scheduler *s, bool release)
+{
+    struct work *work = work_new(s, STORE_LEASE, release ? lease_released : lease_answered);
+    work->op.lease.name = "housekeeping";
+    work->op.lease.boot = s->boot;
+    work->op.lease.ttl = s->settings->coordination.lease_ttl;
+    work->op.lease.release = release;
+    s->leasing = true;
+    work_submit(work);
+}
+
+/* A leader that stops to serve lets go of the lease; the others see that it drains, and ask for it soon. */
+static void stop_leading(struct scheduler *s)
+{
+    if (!s->leader || s->leasing)
+        return;
+    s->leader = false;
+    lease_submit(s, true);
+}
+
+void janitor_nodes_changed(struct scheduler *s)
+{
+    s->lease_eager = mono_add(s->now.mono, LEASE_EAGER_FOR);
+    if (!s->leader)
+        s->next_lease = mono_min(s->next_lease, mono_add(s->now.mono, LEASE_EAGER));
+}
+
+/* From this share of store.max_size on somebody should look: history is cut, or room is made, before nothing fits. */
+#define SIZE_WARNING 80 /* percent */
+
+static void watch_size(struct scheduler *s, int64_t size)
+{
+    int64_t most = s->settings->store.max_size;
+    bool near = most > 0 && size >= most / 100 * SIZE_WARNING;
+    __atomic_store_n(&s->metrics.store_bytes, size, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->metrics.store_bytes_max, most, __ATOMIC_RELAXED);
+    if (near && !s->store_nearly_full)
+        sink_logf(s->ports.sink, LOG_WARN,
+                  "The store is nearly full: shorten retention.runs or retention.bodies, or raise store.max_size and "
+                  "give it room.",
+                  "bytes=%lld max=%lld", (long long)size, (long long)most);
+    s->store_nearly_full = near;
 }
 
 static void retention_answered(struct scheduler *s, struct work *work)
 {
     s->retaining = false;
-    bool more = work_ok(s, work) && work->op.retention.more;
+    bool ok = work_ok(s, work), more = ok && work->op.retention.more;
+    if (ok)
+        watch_size(s, work->op.retention.size);
     s->next_retention = mono_add(s->now.mono, more ? 50 : s->settings->retention.interval);
 }
 
 static void housekeep(struct scheduler *s)
 {
     if (!s->leasing && mono_cmp(s->now.mono, s->next_lease) >= 0) {
-        struct work *work = work_new(s, STORE_LEASE, lease_answered);
-        work->op.lease.name = "housekeeping";
-        work->op.lease.boot = s->boot;
-        work->op.lease.ttl = s->settings->coordination.lease_ttl;
-        s->leasing = true;
-        work_submit(work);
+        lease_submit(s, false);
     }
     if (s->leader && !s->retaining && mono_cmp(s->now.mono, s->next_retention) >= 0 && !s->clock_bad) {
         struct work *work = work_new(s, STORE_RETENTION, retention_answered);
@@ -206,6 +260,8 @@ void janitor_step(struct scheduler *s)
     decided_step(s);
     read_foreign(s);
     reports_addresses(s);
-    if (s->state == SCHEDULER_WORKING && clock_may_act(s))
+    if (!node_serves(s))
+        stop_leading(s);
+    else if (clock_may_act(s))
         housekeep(s);
 }

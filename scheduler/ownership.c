@@ -1,21 +1,37 @@
-/* Which slots this node should hold: events of the coordination and the pure assignment → claims. The coordination only
- * proposes; slots.c tells the store, which disposes. A slot that is ruled stays ruled until the store refuses it or the
- * successor's epoch is seen there: losing the claim alone stops nothing, so an outage of the coordination misses no
- * fire. */
+/* Who is there and who holds what: events of the coordination, the own node, claims won and given back. The
+ * coordination only proposes; balance.c says which slots should be ours, slots.c tells the store, which disposes. A
+ * slot that is ruled stays ruled until the store refuses it or the successor's epoch is seen there: losing the claim
+ * alone stops nothing, so an outage of the coordination misses no fire. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/logic/assign/assign.h"
 #include "scheduler/parts.h"
 
-#define CLAIM_GRACE (3 * SPAN_SECOND) /* the preferred owner does not come: whoever sees it takes the slot */
-#define OWNERSHIP_EVERY SPAN_SECOND   /* while something is unowned */
 #define SLOTS_READ_EVERY (10 * SPAN_SECOND)
+#define SLOTS_READ_PAUSE (500 * SPAN_MS) /* not more often, however much happens */
 #define STORE_DOWN_GRACE (3 * SPAN_SECOND)
+
+/* The store knows better who rules what: ask it soon. */
+void ownership_look_soon(struct scheduler *s)
+{
+    mono earliest = mono_add(s->slots_read_at, SLOTS_READ_PAUSE);
+    mono at = mono_cmp(earliest, s->now.mono) > 0 ? earliest : s->now.mono;
+    s->next_slots_read = mono_min(s->next_slots_read, at);
+}
+
+static bool same_nodes(const struct scheduler *s, const struct coordination_event *event)
+{
+    bool same = s->nodes.count == event->node_count;
+    for (size_t i = 0; same && i < s->nodes.count; i++)
+        same = s->nodes.items[i].boot == event->nodes[i].boot && s->nodes.items[i].draining == event->nodes[i].draining;
+    return same;
+}
 
 static void copy_nodes(struct scheduler *s, const struct coordination_event *event)
 {
+    if (!same_nodes(s, event))
+        janitor_nodes_changed(s);
     for (size_t i = 0; i < s->nodes.count; i++) { /* who was here and is gone is a suspect */
         bool still = false;
         for (size_t j = 0; j < event->node_count; j++)
@@ -87,6 +103,10 @@ void ownership_event(void *context, const struct coordination_event *event)
         break;
     case COORDINATION_REFUSED:
         s->refused = true;
+        s->connected = false;
+        free(s->refusal);
+        s->refusal = mem_copy_text(event->text ? event->text : "");
+        s->refusal_status = event->status;
         sink_logf(s->ports.sink, LOG_ERROR, "Coordination refused this node for good.", "reason=\"%s\"",
                   event->text ? event->text : "");
         break;
@@ -133,13 +153,38 @@ static bool store_ok(const struct scheduler *s)
 /* ---- node and claims -----------------------------------------------------------------------------------------------
  */
 
-static void tell_node(struct scheduler *s)
+/* Others should not count on this node: it drains, or its clock is off. */
+static bool willing(const struct scheduler *s)
+{
+    return s->state != SCHEDULER_DRAINING && s->wish == NODE_WORK && !s->clock_bad;
+}
+
+static bool is_offline(const struct scheduler *s)
+{
+    return s->wish == NODE_DRAIN && s->begun == 0 && ownership_handed_over(s);
+}
+
+void ownership_wished(struct scheduler *s, enum node_wish wish)
+{
+    if (wish == s->wish)
+        return;
+    s->wish = wish;
+    s->ownership_dirty = s->node_dirty = true;
+    sink_logf(s->ports.sink, LOG_INFO,
+              wish == NODE_DRAIN ? "An operator wishes this node to be offline: slots are handed over, runs in flight "
+                                   "are finished, nothing new is claimed."
+                                 : "An operator wishes this node to work: it claims its share again.",
+              "node=%s", s->node);
+}
+
+void ownership_tell(struct scheduler *s)
 {
     struct coordination_node self = {.boot = s->boot,
-                                     .weight = 1,
+                                     .weight = (int32_t)s->settings->scheduler.weight,
                                      .capacity = (int32_t)s->settings->scheduler.capacity,
                                      .store_ok = store_ok(s),
-                                     .draining = s->state == SCHEDULER_DRAINING};
+                                     .draining = !willing(s),
+                                     .offline = is_offline(s)};
     (void)snprintf(self.node, sizeof self.node, "%s", s->node);
     (void)snprintf(self.address, sizeof self.address, "%s", s->address);
     (void)snprintf(self.pool, sizeof self.pool, "%.63s", s->settings->scheduler.pool);
@@ -150,6 +195,7 @@ static void tell_node(struct scheduler *s)
         c->ops->join(c, &self);
     s->node_told = true;
     s->told_store_down = !self.store_ok;
+    s->told_offline = self.offline;
     s->node_dirty = false;
 }
 
@@ -176,17 +222,17 @@ static void claim_answered(struct scheduler *s, const struct coordination_event 
         slot->phase = SLOT_FREE;
     slot->retry_at = mono_add(s->now.mono, 500);
     if (event->kind == COORDINATION_CLAIM_TAKEN)
-        s->next_slots_read = s->now.mono; /* if we still rule it, the store knows better soon */
+        ownership_look_soon(s); /* if we still rule it */
 }
 
 static void see_claims(struct scheduler *s)
 {
     for (size_t i = 0; i < s->slot_count; i++) {
         struct slot *slot = &s->slots[i];
-        if (slot->claim_boot != 0 && mono_cmp(slot->free_since, MONO_NEVER) == 0)
+        bool known = slot->claim_boot == 0 && mono_cmp(slot->free_since, MONO_NEVER) != 0 &&
+                     mono_cmp(slot->free_since, (mono){0}) != 0;
+        if (!known)
             slot->free_since = s->now.mono; /* unless seen below */
-        else if (slot->claim_boot == 0 && mono_cmp(slot->free_since, (mono){0}) == 0)
-            slot->free_since = s->now.mono;
         slot->claim_boot = 0;
     }
     for (size_t i = 0; i < s->claims.count; i++) {
@@ -197,7 +243,7 @@ static void see_claims(struct scheduler *s)
         slot->claim_boot = claim->boot;
         slot->free_since = MONO_NEVER;
         if (claim->boot != s->boot && slot->phase == SLOT_RULED)
-            s->next_slots_read = s->now.mono;
+            ownership_look_soon(s);
     }
     for (size_t i = 0; i < s->slot_count; i++) /* won, and the list is older than the win */
         if (s->slots[i].czxid != 0) {
@@ -208,15 +254,15 @@ static void see_claims(struct scheduler *s)
 
 /* The coordination lists a claim of ours that we do not know: the reply of its creation was lost, or its release did
  * not arrive. Nobody else can claim the slot, so it is asked for, or let go of, once more. */
-static bool orphan(const struct scheduler *s, const struct slot *slot)
+bool ownership_orphan(const struct scheduler *s, const struct slot *slot)
 {
     return slot->czxid == 0 && slot->claim_boot == s->boot && (slot->phase == SLOT_FREE || slot->phase == SLOT_RULED);
 }
 
-static void release(struct scheduler *s, int32_t index)
+void ownership_release(struct scheduler *s, int32_t index)
 {
     struct slot *slot = &s->slots[index];
-    if (slot->czxid == 0 && !orphan(s, slot))
+    if (slot->czxid == 0 && !ownership_orphan(s, slot))
         return;
     struct coordination *c = s->ports.coordination;
     c->ops->release(c, index);
@@ -231,92 +277,50 @@ static void release(struct scheduler *s, int32_t index)
 void ownership_release_all(struct scheduler *s)
 {
     for (size_t i = 0; i < s->slot_count; i++)
-        release(s, (int32_t)i);
+        ownership_release(s, (int32_t)i);
 }
 
-/* Draining, store away, or clock off: others should have the slots. With nobody to take them they stay where they are,
- * except that a draining node stops at once. */
+/* A process that ends does not wait for a successor; a node that is wished offline does while there is one whose store
+ * will come back. */
+static bool lets_go(const struct scheduler *s)
+{
+    bool hope = !s->connected || !s->nodes_known;
+    for (size_t i = 0; i < s->nodes.count; i++)
+        hope = hope || (s->nodes.items[i].boot != s->boot && !s->nodes.items[i].draining);
+    return s->state == SCHEDULER_DRAINING || (s->wish == NODE_DRAIN && !hope);
+}
+
+/* Draining, wished offline, store away, or clock off: others should have the slots. With nobody to take them they stay
+ * where they are, unless somebody wants this node to be without them. */
 static bool give_away(struct scheduler *s)
 {
-    bool away = s->state == SCHEDULER_DRAINING || !store_ok(s) || s->clock_bad;
+    bool away = !willing(s) || !store_ok(s);
     if (!away)
         return false;
     if (ownership_others(s))
         ownership_release_all(s);
-    else if (s->state == SCHEDULER_DRAINING)
+    else if (lets_go(s))
         for (size_t i = 0; i < s->slot_count; i++)
             if (s->slots[i].phase != SLOT_FREE)
                 slot_lost(s, (int32_t)i, NULL);
     return true;
 }
 
-static bool wanted(const struct scheduler *s, const struct slot *slot)
-{
-    return (slot->phase == SLOT_FREE || (slot->phase == SLOT_RULED && slot->czxid == 0)) &&
-           (slot->claim_boot == 0 || orphan(s, slot)) && mono_cmp(s->now.mono, slot->retry_at) >= 0;
-}
-
-static void claim_wanted(struct scheduler *s)
-{
-    size_t n = s->nodes.count;
-    struct assign_node *nodes = mem_alloc(n * sizeof *nodes);
-    struct assign_slot *slots = mem_alloc(s->slot_count * sizeof *slots);
-    int32_t *owners = mem_alloc(s->slot_count * sizeof *owners);
-    int32_t self = -1;
-    bool settled = ownership_settled(s);
-    for (size_t i = 0; i < n; i++) {
-        const struct coordination_node *node = &s->nodes.items[i];
-        nodes[i] = (struct assign_node){.name = node->node,
-                                        .weight = node->weight,
-                                        .capacity = node->capacity,
-                                        .pool = "",
-                                        .draining = node->draining || !node->store_ok};
-        if (node->boot == s->boot)
-            self = (int32_t)i;
-    }
-    for (size_t i = 0; i < s->slot_count; i++) {
-        slots[i] = (struct assign_slot){.slot = (int32_t)i, .jobs = s->slots[i].jobs_known, .pool = "", .owner = -1};
-        for (size_t j = 0; s->slots[i].claim_boot != 0 && j < n; j++)
-            if (s->nodes.items[j].boot == s->slots[i].claim_boot)
-                slots[i].owner = (int32_t)j;
-    }
-    if (self >= 0 && assign_slots(nodes, n, slots, s->slot_count, owners) == STATUS_OK) {
-        struct coordination *c = s->ports.coordination;
-        for (size_t i = 0; i < s->slot_count; i++) {
-            struct slot *slot = &s->slots[i];
-            if (!wanted(s, slot)) {
-                if ((slot->claim_boot == 0 || orphan(s, slot)) && mono_cmp(slot->retry_at, s->now.mono) > 0)
-                    s->next_ownership = mono_min(s->next_ownership, slot->retry_at);
-                continue;
-            }
-            bool idle = slot->phase == SLOT_FREE && slot->claim_boot == 0;
-            if (!settled && idle) {
-                s->next_ownership = mono_min(s->next_ownership, s->settled_at);
-                continue;
-            }
-            bool late = mono_sub(s->now.mono, slot->free_since) > CLAIM_GRACE;
-            if (owners[i] != self && !late && idle) {
-                s->next_ownership = mono_min(s->next_ownership, mono_add(s->now.mono, OWNERSHIP_EVERY));
-                continue;
-            }
-            if (slot->phase == SLOT_FREE)
-                slot->phase = SLOT_CLAIMING;
-            slot->retry_at = mono_add(s->now.mono, SPAN_SECOND);
-            s->claims_pending++;
-            c->ops->claim(c, (int32_t)i);
-        }
-    }
-    free(nodes);
-    free(slots);
-    free(owners);
-}
-
 /* ---- what the store says of the slots ------------------------------------------------------------------------------
  */
+
+static void bind(char **text, const char *said)
+{
+    if (*text && said && strcmp(*text, said) == 0)
+        return;
+    free(*text);
+    *text = said ? mem_copy_text(said) : NULL;
+}
 
 void slots_answered(struct scheduler *s, struct work *work)
 {
     s->reading_slots = false;
+    s->slots_read_at = s->now.mono;
     s->next_slots_read = mono_add(s->now.mono, SLOTS_READ_EVERY);
     if (!work_ok(s, work)) {
         s->next_slots_read = mono_add(s->now.mono, SPAN_SECOND);
@@ -330,6 +334,8 @@ void slots_answered(struct scheduler *s, struct work *work)
         if (!slot)
             continue;
         slot->jobs_known = row->jobs;
+        bind(&slot->pool, row->pool);
+        bind(&slot->pin, row->node);
         if (slot->phase == SLOT_RULED && row->owner_boot != s->boot)
             slot_lost(s, row->slot, "the store names a successor");
     }
@@ -359,10 +365,10 @@ void ownership_step(struct scheduler *s)
 {
     if (!s->joined)
         return;
-    if (s->told_store_down == store_ok(s))
+    if (s->told_store_down == store_ok(s) || s->told_offline != is_offline(s))
         s->node_dirty = true;
     if (s->node_dirty)
-        tell_node(s);
+        ownership_tell(s);
     if (!store_ok(s))
         s->ownership_dirty = true;
     read_slots(s);
@@ -376,10 +382,11 @@ void ownership_step(struct scheduler *s)
         s->next_ownership = MONO_NEVER;
         if (s->claims_known)
             see_claims(s);
+        balance_gauges(s);
         if (!give_away(s) && s->connected && s->nodes_known && s->claims_known && s->slots_read_once && !s->refused &&
             clock_may_act(s))
-            claim_wanted(s);
-        if (s->state == SCHEDULER_DRAINING && ownership_others(s) && !ownership_handed_over(s))
+            balance_step(s);
+        if (!willing(s) && ownership_others(s) && !ownership_handed_over(s))
             s->next_slots_read = mono_min(s->next_slots_read, mono_add(s->now.mono, SPAN_SECOND));
     }
     if (mono_cmp(s->next_ownership, MONO_NEVER) < 0)

@@ -38,10 +38,15 @@ void clock_read(struct scheduler *s, struct moment now);
 void clock_step(struct scheduler *s);
 bool clock_may_act(const struct scheduler *s);
 
-/* ownership.c, slots.c */
+/* ownership.c, slots.c, balance.c */
 void ownership_event(void *context, const struct coordination_event *event);
 void ownership_step(struct scheduler *s);
+void ownership_tell(struct scheduler *s); /* the coordination: what this node is; the first time it joins */
+void ownership_release(struct scheduler *s, int32_t slot); /* its claim; it stays ruled until the store says no */
 void ownership_release_all(struct scheduler *s);
+/* The coordination lists a claim of ours that we do not know: the reply of its creation was lost, or its release did
+ * not arrive. Nobody else can claim the slot, so it is asked for, or let go of, once more. */
+bool ownership_orphan(const struct scheduler *s, const struct slot *slot);
 bool ownership_handed_over(const struct scheduler *s);
 bool ownership_settled(const struct scheduler *s);
 bool ownership_others(const struct scheduler *s);                   /* somebody else could take over */
@@ -56,10 +61,32 @@ static inline bool slot_ruled(struct scheduler *s, int32_t slot)
     return x && x->phase == SLOT_RULED;
 }
 bool node_alive(const struct scheduler *s, int64_t boot);
+void ownership_wished(struct scheduler *s, enum node_wish wish);
+/* Working, and nobody wishes it to be offline: it takes slots, runs of the dead, and the housekeeping. */
+static inline bool node_serves(const struct scheduler *s)
+{
+    return s->state == SCHEDULER_WORKING && s->wish == NODE_WORK;
+}
+void balance_step(struct scheduler *s);   /* claims what should be ours, lets go of what should not */
+void balance_gauges(struct scheduler *s); /* jobs owned and unowned, alarm */
+void balance_slot_ruled(struct scheduler *s, struct slot *slot);
+
+/* move.c: jobs that change their slot */
+bool move_request(struct scheduler *s, struct job *job, const struct request_row *request, struct bundle *bundle);
+bool move_stale(struct scheduler *s, const struct definition_row *row); /* says nothing new: not to be looked at */
+bool move_arrived(struct scheduler *s,
+                  const struct definition_row *row); /* its slot is read anew: nothing else to do */
+void move_loaded(struct scheduler *s, const struct definition_row *row);
+void moves_load(struct scheduler *s, int32_t slot); /* the slot's jobs are asked for */
+bool move_of_slot(const struct scheduler *s, int32_t slot);
+bool move_pending(const struct scheduler *s, int64_t job);
+void moves_settled(struct scheduler *s);       /* what became of those of the batch under way */
+void ownership_look_soon(struct scheduler *s); /* at what the store says of the slots */
 
 /* replica.c: feed and definitions */
 void replica_step(struct scheduler *s);
-void replica_put(struct scheduler *s, const struct definition_row *row);
+void replica_put(struct scheduler *s, const struct definition_row *row);  /* as the feed brings it */
+void replica_load(struct scheduler *s, const struct definition_row *row); /* a job, as SLOTS_LOAD brings it */
 void replica_stale(struct scheduler *s);
 bool replica_fresh(struct scheduler *s); /* false: nothing fires before the feed was read again */
 void replica_release(struct scheduler *s);
@@ -187,6 +214,11 @@ void dispatcher_step(struct scheduler *s);
 void dispatcher_collect(struct scheduler *s);
 void headers_make(struct scheduler *s, struct call *call);
 
+/* alive.c: signs of life of accepted calls */
+void alive_watch(struct scheduler *s); /* there may be such calls from now on */
+void alive_step(struct scheduler *s);
+void alive_release(struct scheduler *s);
+
 /* registered.c: instances that announce themselves */
 void registered_polled(struct scheduler *s, int64_t number);
 void registered_step(struct scheduler *s);
@@ -237,6 +269,7 @@ void bundle_skip(struct scheduler *s, struct bundle *bundle, const struct trigge
 void bundle_state(struct bundle *bundle, const struct trigger *trigger);
 void bundle_activation(struct bundle *bundle, const struct job *job, const char *trigger, int64_t version,
                        enum activation_kind kind, instant from);
+void bundle_move(struct bundle *bundle, const struct job *job, const char *pool, const char *node);
 void bundle_job_state(struct bundle *bundle, const struct job *job, instant since); /* is it paused? */
 void bundle_request(struct bundle *bundle, int64_t id, const char *outcome);
 void bundle_report(struct bundle *bundle, int64_t id, const char *outcome); /* outcome: static text */
@@ -273,6 +306,8 @@ void requests_take(struct scheduler *s, const struct request_row *rows, size_t c
 
 /* reports.c */
 void reports_take(struct scheduler *s, const struct report_row *rows, size_t count);
+/* The newest attempt under this key; NULL: none. */
+const struct attempt_row *reports_attempt(const struct run *run, const char *step, int32_t item, int32_t key_try);
 void reports_addresses(struct scheduler *s); /* keeps s->callbacks fresh */
 
 /* recovery.c */
@@ -287,7 +322,8 @@ void recovery_release(struct scheduler *s);
 
 /* janitor.c */
 void janitor_step(struct scheduler *s);
-bool janitor_through(struct scheduler *s); /* fills batch.through; false: nothing to tell */
+void janitor_nodes_changed(struct scheduler *s); /* the leader may be gone */
+bool janitor_through(struct scheduler *s);       /* fills batch.through; false: nothing to tell */
 void janitor_decided(struct scheduler *s);
 
 /* metrics.c */

@@ -434,11 +434,11 @@ void recovery_step(struct scheduler *s)
             dead->phase = DEAD_SUSPECT; /* it came back while the store could not be told */
             dead->since = s->now.mono;
         }
-        if (dead->phase == DEAD_SUSPECT)
+        if (dead->phase == DEAD_SUSPECT && node_serves(s))
             consider(s, dead);
         if (dead->phase == DEAD_FENCE)
             fence(s, dead);
-        else if (dead->phase == DEAD_LEASE) {
+        else if (dead->phase == DEAD_LEASE && node_serves(s)) {
             dead->phase = DEAD_LEASING;
             lease_op(s, dead, false);
         } else if (dead->phase == DEAD_ADOPT && dead->reading == 0 && s->feed_seq >= 0 && s->state == SCHEDULER_WORKING)

@@ -85,15 +85,20 @@ static void calendar_put(struct scheduler *s, const struct definition_row *row, 
 /* ---- jobs ----------------------------------------------------------------------------------------------------------
  */
 
-static void job_put(struct scheduler *s, const struct definition_row *row)
+static void job_put(struct scheduler *s, const struct definition_row *row, bool loaded)
 {
+    if (move_stale(s, row))
+        return;
     const struct slot *slot = slot_get(s, row->slot);
     bool ours = slot && (slot->phase == SLOT_LOADING || slot->phase == SLOT_LOADED || slot->phase == SLOT_RULED);
     if (!ours)
         return; /* whoever takes the slot later reads the job then */
     if (row->deleted && slot->phase == SLOT_RULED && !job_find(s, row->id))
         return; /* gone already */
+    if (!loaded && move_arrived(s, row))
+        return;
     struct job *job = job_need(s, row->id, row->project_id, row->project, row->name, row->slot);
+    job->moves = row->moves;
     if (!job->newest || row->version > job->newest->key.version) {
         struct job_version *version = version_add(s, row->id, row->version, row->json);
         if (!version && !job->newest) {
@@ -128,10 +133,15 @@ static void job_gone(struct scheduler *s, int64_t id)
     activation_consider(s, job);
 }
 
+void replica_load(struct scheduler *s, const struct definition_row *row)
+{
+    job_put(s, row, true);
+}
+
 void replica_put(struct scheduler *s, const struct definition_row *row)
 {
     if (row->kind == DOCUMENT_JOB) {
-        job_put(s, row);
+        job_put(s, row, false);
         return;
     }
     if (row->deleted) {
@@ -275,6 +285,7 @@ static void poll_answered(struct scheduler *s, struct work *work)
         s->next_poll = mono_add(s->now.mono, POLL_RETRY);
         return;
     }
+    ownership_wished(s, poll->wish);
     s->feed_asked |= work->number > s->feed_stale_poll;
     if (poll->since < 0 || poll->trimmed) {
         if (s->reload_kind == DOCUMENT_KINDS) {

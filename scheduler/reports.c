@@ -12,14 +12,14 @@
  */
 
 /* The newest attempt under the report's key: whichever of them it speaks of, the work is the same. */
-static const struct attempt_row *find_attempt(const struct run *run, const struct report_row *report)
+const struct attempt_row *reports_attempt(const struct run *run, const char *name, int32_t number, int32_t key_try)
 {
-    const struct run_step *step = run_find_item(run, report->step, report->item);
+    const struct run_step *step = run_find_item(run, name, number);
     if (!step)
         return NULL;
     const struct run_calls *item = &step->calls;
     for (size_t i = item->attempt_count; i-- > 0;)
-        if (item->attempts[i].key_try == report->key_try)
+        if (item->attempts[i].key_try == key_try)
             return &item->attempts[i];
     return NULL;
 }
@@ -49,7 +49,8 @@ static bool carry_out(struct scheduler *s, const struct report_row *report)
     struct open_run *run = driver_find(s, report->run);
     if ((!run && report->run_open) || (run && run->forgotten))
         return false; /* adopted in the store, on its way to us */
-    const struct attempt_row *kept = run && !run->ended ? find_attempt(run->run, report) : NULL;
+    const struct attempt_row *kept =
+        run && !run->ended ? reports_attempt(run->run, report->step, report->item, report->key_try) : NULL;
     if (kept && !(kept->state == ATTEMPT_ENDED && call_class_definite(kept->class))) {
         struct attempt_row row = end_of(s, report, kept);
         driver_report(s, run, &row, report->id);

@@ -87,9 +87,10 @@ static bool cancel_request(struct scheduler *s, const struct job *job, const str
 static bool carry_out(struct scheduler *s, const struct request_row *request, struct bundle *bundle)
 {
     struct job *job = job_find(s, request->job);
-    if (!slot_ruled(s, request->slot))
-        return false;
-    if (!job && instant_sub(s->now.wall, request->created_at) > GONE_AFTER && s->feed_seq == s->feed_seen) {
+    if (!slot_ruled(s, job ? job->slot : request->slot))
+        return false; /* the slot of the request may be an earlier one of the job */
+    if (!job && s->slots_coming == 0 && !move_pending(s, request->job) &&
+        instant_sub(s->now.wall, request->created_at) > GONE_AFTER && s->feed_seq == s->feed_seen) {
         bundle_request(bundle, request->id, "not_found");
         return true;
     }
@@ -119,8 +120,7 @@ static bool carry_out(struct scheduler *s, const struct request_row *request, st
                            : "unchanged");
         return true;
     case REQUEST_MOVE:
-        bundle_request(bundle, request->id, "refused");
-        return true;
+        return move_request(s, job, request, bundle);
     case REQUEST_RETRY:
         return wish_retry(s, job, request);
     case REQUEST_SUSPEND:

@@ -143,6 +143,7 @@ void scheduler_free(struct scheduler *s)
     }
     replica_release(s);
     applications_release(s);
+    alive_release(s);
     seen_release(&s->requests);
     seen_release(&s->reports);
     for (size_t k = 0; k < SCHEDULER_CALLBACKS; k++)
@@ -155,7 +156,13 @@ void scheduler_free(struct scheduler *s)
     heap_release(&s->timers);
     heap_release(&s->switches);
     heap_release(&s->alarms);
+    for (size_t i = 0; i < s->slot_count; i++) {
+        free(s->slots[i].pool);
+        free(s->slots[i].pin);
+    }
+    vec_release(&s->moving);
     free(s->slots);
+    free(s->refusal);
     free(s->node);
     free(s->address);
     free(s);
@@ -235,6 +242,24 @@ static void drain_step(struct scheduler *s)
     leave(s);
 }
 
+/* Whoever is refused goes on ruling what nobody else can take over, and ends when nothing is left. */
+static void refused_step(struct scheduler *s)
+{
+    if (s->refused && s->state != SCHEDULER_FENCED && ownership_handed_over(s) && s->begun == 0 && batcher_quiet(s))
+        s->state = SCHEDULER_REFUSED;
+}
+
+static bool has_ended(const struct scheduler *s)
+{
+    return s->state == SCHEDULER_FENCED || s->state == SCHEDULER_STOPPED || s->state == SCHEDULER_REFUSED;
+}
+
+const char *scheduler_refusal(const struct scheduler *s, enum status *ret_status)
+{
+    *ret_status = s->refusal_status;
+    return s->refusal;
+}
+
 mono scheduler_step(struct scheduler *s, struct moment now)
 {
     clock_read(s, now);
@@ -242,7 +267,7 @@ mono scheduler_step(struct scheduler *s, struct moment now)
     s->busy = false;
     clock_step(s);
     inbox_step(s);
-    if (s->state == SCHEDULER_FENCED || s->state == SCHEDULER_STOPPED)
+    if (has_ended(s))
         return MONO_NEVER;
     start_step(s);
     ownership_step(s);
@@ -250,6 +275,7 @@ mono scheduler_step(struct scheduler *s, struct moment now)
     dispatcher_collect(s);
     replica_step(s);
     registered_step(s);
+    alive_step(s);
     recovery_step(s);
     activation_step(s);
     driver_step(s);
@@ -260,8 +286,9 @@ mono scheduler_step(struct scheduler *s, struct moment now)
     janitor_step(s);
     batcher_step(s);
     drain_step(s);
+    refused_step(s);
     metrics_gauges(s);
-    if (s->state == SCHEDULER_FENCED || s->state == SCHEDULER_STOPPED)
+    if (has_ended(s))
         return MONO_NEVER;
     return s->busy || s->inbox_head ? now.mono : s->wake;
 }
@@ -297,14 +324,14 @@ bool scheduler_ready(const struct scheduler *s, const char **ret_reason)
     const char *reason = NULL;
     if (s->state == SCHEDULER_FENCED)
         reason = "fenced";
+    else if (s->refused)
+        reason = "coordination refused this node";
     else if (s->state == SCHEDULER_DRAINING || s->state == SCHEDULER_STOPPED)
         reason = "draining";
     else if (mono_cmp(s->store_down_since, MONO_NEVER) < 0 || s->batch.stalled)
         reason = "store is unavailable";
     else if (s->boot == 0)
         reason = "starting";
-    else if (s->refused)
-        reason = "coordination refused this node";
     else if (!s->connected)
         reason = "coordination is unavailable";
     else if (s->feed_seq < 0)

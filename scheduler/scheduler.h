@@ -36,7 +36,14 @@ struct scheduler_options {
     unsigned break_fence : 1, break_skip : 1, break_double : 1;
 };
 
-enum scheduler_state { SCHEDULER_STARTING, SCHEDULER_WORKING, SCHEDULER_DRAINING, SCHEDULER_STOPPED, SCHEDULER_FENCED };
+enum scheduler_state {
+    SCHEDULER_STARTING,
+    SCHEDULER_WORKING,
+    SCHEDULER_DRAINING,
+    SCHEDULER_STOPPED,
+    SCHEDULER_FENCED,
+    SCHEDULER_REFUSED, /* by the coordination, for good, and nothing is left here: scheduler_refusal says why */
+};
 
 struct scheduler *scheduler_create(const struct scheduler_options *options, const struct scheduler_ports *ports);
 void scheduler_free(struct scheduler *scheduler); /* nothing may be under way in its ports: stop or close them first */
@@ -52,6 +59,8 @@ void scheduler_callback(struct scheduler *scheduler, const char *url);
 /* Graceful: hand slots over, finish runs, at most shutdown_grace. state becomes STOPPED. */
 void scheduler_drain(struct scheduler *scheduler, struct moment now);
 enum scheduler_state scheduler_state(const struct scheduler *scheduler);
+/* Why the coordination refused this node; `ret_status`: IN_USE, DENIED, INVALID. NULL: it did not. */
+const char *scheduler_refusal(const struct scheduler *scheduler, enum status *ret_status);
 
 /* Counters; written on the scheduler's thread, read by others with __atomic loads. */
 #define SCHEDULER_LATENESS_BUCKETS 16
@@ -61,6 +70,8 @@ struct scheduler_metrics {
     int64_t runs_open, calls_in_flight, batches, batch_items, batches_refused, batch_ms_sum;
     int64_t slots_owned, jobs_ruled, takeovers, skips, queue_rows, store_down, coordination_down;
     int64_t triggers_in_error, clock_offset_ms, feed_lag_ms;
+    int64_t jobs_owned, jobs_unowned, slot_moves, slot_flaps, capacity_alarm, job_moves;
+    int64_t store_bytes, store_bytes_max; /* as the leader of housekeeping saw it last; 0 = not seen here */
 };
 extern const double scheduler_lateness_bounds[SCHEDULER_LATENESS_BUCKETS]; /* seconds; the last is +Inf */
 const struct scheduler_metrics *scheduler_metrics(const struct scheduler *scheduler);

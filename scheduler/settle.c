@@ -1,9 +1,12 @@
 /* After the commit: what became of each fire, and the release of all that waited for it. */
 #include "scheduler/parts.h"
 
-/* Did the slot's fence refuse any of it? `activation`, `fire`: where its rows stand in the batch. */
-static bool refused_any(const struct bundle *bundle, const struct batch *b, size_t activation, size_t fire)
+/* Did the slot's fence refuse any of it? `activation`, `fire`, `move`: where its rows stand in the batch. */
+static bool refused_any(const struct bundle *bundle, const struct batch *b, size_t activation, size_t fire, size_t move)
 {
+    for (size_t i = 0; i < bundle->moves.count; i++)
+        if (b->moves_unsure || b->moves.items[move + i].outcome == OUTCOME_SLOT_LOST)
+            return true; /* asked for once more: it does nothing to a job that is there already */
     for (size_t i = 0; i < bundle->activations.count; i++)
         if (b->activations.items[activation + i].outcome == OUTCOME_SLOT_LOST)
             return true;
@@ -48,14 +51,17 @@ static void tell(struct scheduler *s, const struct run_row *row)
     s->ports.sink->ops->run(s->ports.sink, row);
 }
 
-/* Not one whose epoch is not raised yet: retries are offered to the store whoever owns the slot. */
+/* Not one whose epoch is not raised yet: retries are offered to the store whoever owns the slot. One that is deferred may
+ * be so because its job has moved: the store is asked whose the slot is. */
 static void lost(struct scheduler *s, enum store_outcome outcome, int32_t index, const char *why)
 {
     const struct slot *slot = slot_get(s, index);
     bool ours = slot && slot->phase != SLOT_FREE && slot->phase != SLOT_CLAIMING && slot->phase != SLOT_WON &&
                 slot->phase != SLOT_TAKING;
-    if (ours && (outcome == OUTCOME_SLOT_LOST || outcome == OUTCOME_DEFERRED))
+    if (ours && outcome == OUTCOME_SLOT_LOST)
         slot_lost(s, index, why);
+    else if (ours && outcome == OUTCOME_DEFERRED)
+        ownership_look_soon(s);
 }
 
 static void lost_slots(struct scheduler *s)
@@ -84,6 +90,9 @@ static void ignore_refusals(struct scheduler *s)
         b->skips.items[i].outcome = OUTCOME_DONE;
     for (size_t i = 0; i < b->states.count; i++)
         b->states.items[i].outcome = OUTCOME_DONE;
+    for (size_t i = 0; i < b->moves.count; i++)
+        if (b->moves.items[i].outcome == OUTCOME_SLOT_LOST)
+            b->moves.items[i].outcome = OUTCOME_EXISTS;
 }
 
 void batch_settled(struct scheduler *s)
@@ -101,7 +110,7 @@ void batch_settled(struct scheduler *s)
     count(&s->metrics.batch_ms_sum, mono_sub(s->now.mono, b->sent_at));
     struct bundle *bundle = b->bundles;
     b->bundles = NULL;
-    size_t activation = 0, fire = 0;
+    size_t activation = 0, fire = 0, move = 0;
     /* First what became of the fires, so that nothing of a refused one is released. */
     for (struct bundle *x = bundle; x; x = x->next) {
         count(&s->metrics.batch_items, (int64_t)bundle_rows(x));
@@ -119,13 +128,19 @@ void batch_settled(struct scheduler *s)
         struct bundle *next = bundle->next;
         for (size_t i = 0; i < bundle->runs.count; i++)
             tell(s, &bundle->runs.items[i]);
-        release_bundle(s, bundle, refused_any(bundle, b, activation, fire));
+        bool refused = refused_any(bundle, b, activation, fire, move);
+        for (size_t i = 0; i < bundle->moves.count && !refused; i++)
+            if (b->moves.items[move + i].outcome == OUTCOME_EXISTS)
+                bundle->requests.items[i].outcome = "refused"; /* one request, one move */
+        release_bundle(s, bundle, refused);
+        move += bundle->moves.count;
         activation += bundle->activations.count;
         fire += bundle->fires.count;
         bundle_free(s, bundle);
         bundle = next;
     }
     lost_slots(s);
+    moves_settled(s);
     for (size_t i = 0; i < b->wishes.count; i++) /* to ourselves, perhaps: do not wait for the next poll */
         s->poking |= slot_ruled(s, b->wishes.items[i].slot);
     if (b->through.count)

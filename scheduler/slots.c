@@ -20,8 +20,10 @@ void slot_lost(struct scheduler *s, int32_t index, const char *why)
     if (why && slot->phase == SLOT_RULED)
         sink_logf(s->ports.sink, LOG_INFO, "A slot has a new owner: its jobs are not fired here any more.",
                   "slot=%d why=\"%s\"", index, why);
-    if (slot->phase == SLOT_RULED)
+    if (slot->phase == SLOT_RULED) {
         count(&s->metrics.slots_owned, -1);
+        slot->left_at = s->now.mono;
+    }
     slot->phase = SLOT_FREE;
     slot->retaking = false;
     slot->retry_at = mono_add(s->now.mono, SPAN_SECOND);
@@ -273,7 +275,8 @@ static void load_answered(struct scheduler *s, struct work *work)
         struct slot *slot = slot_get(s, row->slot);
         if (!slot || slot->phase != SLOT_LOADED)
             continue;
-        replica_put(s, row);
+        move_loaded(s, row);
+        replica_load(s, row);
         job = job_find(s, row->id);
         if (job && !job->loaded)
             take_memory(load, &index, job);
@@ -313,6 +316,8 @@ static void load_taken(struct scheduler *s)
         slots[n++] = (int32_t)i;
         jobs += s->slots[i].jobs_known;
         s->slots[i].phase = SLOT_LOADING;
+        moves_load(s, (int32_t)i);
+        s->slots[i].stale = false;
     }
     if (n == 0)
         return;
@@ -328,6 +333,17 @@ static void load_taken(struct scheduler *s)
 /* ---- gate ----------------------------------------------------------------------------------------------------------
  */
 
+static void load_again(struct scheduler *s, struct slot *slot)
+{
+    slot->stale = false;
+    slot->phase = SLOT_TAKEN;
+    for (struct job *job = slot->jobs, *next; job; job = next) {
+        next = job->slot_next;
+        job_unrule(s, job);
+    }
+    s->busy = true;
+}
+
 static void rule_loaded(struct scheduler *s)
 {
     if (s->feed_seq < 0 || !recovery_settled(s))
@@ -336,8 +352,13 @@ static void rule_loaded(struct scheduler *s)
         struct slot *slot = &s->slots[i];
         if (slot->phase != SLOT_LOADED || s->feed_seq < slot->feed_head)
             continue;
+        if (slot->stale) {
+            load_again(s, slot);
+            continue;
+        }
         slot->phase = SLOT_RULED;
         slot->ruled_since = s->now.wall;
+        balance_slot_ruled(s, slot);
         count(&s->metrics.slots_owned, 1);
         for (struct job *job = slot->jobs, *next; job; job = next) {
             next = job->slot_next;

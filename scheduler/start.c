@@ -1,11 +1,21 @@
-/* The first steps of a process: know the cluster, become a boot, fence the own past, join the others. Each is repeated
- * until the store answers. */
+/* The first steps of a process: know the cluster, take the node's name in the coordination, become a boot, fence the
+ * own past, join the others. Each is repeated until the store answers. A second process of one name gets no further
+ * than the name: nothing that the store knows of the first one is touched. */
 #include <stdio.h>
 #include <string.h>
 
 #include "scheduler/parts.h"
 
-enum start_phase { START_CLUSTER, START_CLUSTER_ASKED, START_BOOT, START_BOOT_ASKED, START_JOIN, START_DONE };
+enum start_phase {
+    START_CLUSTER,
+    START_CLUSTER_ASKED,
+    START_ENTER,
+    START_ENTERING,
+    START_BOOT,
+    START_BOOT_ASKED,
+    START_JOIN,
+    START_DONE
+};
 
 static void later(struct scheduler *s, enum start_phase phase)
 {
@@ -20,7 +30,7 @@ static void cluster_answered(struct scheduler *s, struct work *work)
         return;
     }
     s->generation = work->op.cluster.generation;
-    s->start_phase = START_BOOT;
+    s->start_phase = START_ENTER;
 }
 
 static void boot_answered(struct scheduler *s, struct work *work)
@@ -31,6 +41,7 @@ static void boot_answered(struct scheduler *s, struct work *work)
     }
     s->boot = work->op.boot_start.boot;
     s->previous_boot = work->op.boot_start.previous_boot;
+    ownership_wished(s, work->op.boot_start.wish);
     s->next_boot_read = mono_add(s->now.mono, SPAN_SECOND);
     s->start_phase = START_JOIN;
     sink_logf(s->ports.sink, LOG_INFO, "The scheduler starts.", "node=%s boot=%lld previous_boot=%lld", s->node,
@@ -61,6 +72,12 @@ void start_step(struct scheduler *s)
     if (s->start_phase == START_CLUSTER) {
         s->start_phase = START_CLUSTER_ASKED;
         work_submit(work_new(s, STORE_CLUSTER, cluster_answered));
+    } else if (s->start_phase == START_ENTER) {
+        s->start_phase = START_ENTERING;
+        ownership_tell(s);
+    } else if (s->start_phase == START_ENTERING && s->connected) {
+        s->start_phase = START_BOOT;
+        s->busy = true;
     } else if (s->start_phase == START_BOOT) {
         struct work *work = work_new(s, STORE_BOOT_START, boot_answered);
         work->op.boot_start.node = s->node;
@@ -69,7 +86,7 @@ void start_step(struct scheduler *s)
         work->op.boot_start.version = s->options.version;
         work->op.boot_start.pool = s->settings->scheduler.pool;
         work->op.boot_start.capacity = s->settings->scheduler.capacity;
-        work->op.boot_start.weight = 1;
+        work->op.boot_start.weight = s->settings->scheduler.weight;
         s->start_phase = START_BOOT_ASKED;
         work_submit(work);
     } else if (s->start_phase == START_JOIN) {

@@ -31,6 +31,7 @@
 #define SCHEDULER_CALLBACKS 3 /* addresses of X-Carillon-Callback at most */
 
 struct scheduler;
+struct beat;
 struct bundle;
 struct call;
 struct job;
@@ -117,6 +118,7 @@ struct job {
     int64_t id, project_id;
     char *project, *name;
     int32_t slot;
+    int64_t moves;      /* how often it has changed its slot */
     bool loaded;        /* its slot is ruled by us and its cursors are known */
     bool deleted, gone; /* gone: its DELETE activation is written */
     bool busy;          /* the document of the ruling version is on its way */
@@ -255,6 +257,7 @@ struct bundle {
     VEC(struct request_done) closing;
     VEC(struct request_done) reports; /* closed by what stands here */
     VEC(int64_t) suspended;
+    VEC(struct store_move) moves; /* texts in `arena` */
     VEC(struct linger_row) lingers;
     VEC(struct request_row) wishes;
     VEC(struct call *) sends;
@@ -280,6 +283,9 @@ struct batch {
     VEC(struct attempt_row) attempts;
     VEC(struct request_done) requests, reports;
     VEC(int64_t) suspended;
+    VEC(struct store_move) moves;
+    bool moves_unsure;   /* the reply was lost: what became of the moves is not known */
+    int64_t through_seq; /* change that the replica held when `through` was found out */
     VEC(struct linger_row) lingers;
     VEC(struct request_row) wishes;
     VEC(struct slot_through) through; /* decided by now: told to the store when this batch has committed */
@@ -309,8 +315,20 @@ struct slot {
     mono free_since; /* unclaimed since; MONO_NEVER while claimed */
     mono retry_at;   /* after a refusal: not before */
     instant ruled_since;
-    bool retaking; /* ruled all the while; a new claim is told to the store */
+    bool stale;       /* a job came while it was being loaded: once more */
+    bool retaking;    /* ruled all the while; a new claim is told to the store */
+    mono leaving;     /* let go of for another node: not claimed here before */
+    mono move_since;  /* it should move to another node; 0: it need not */
+    mono left_at;     /* when it left this node; 0: it was never here */
+    char *pool, *pin; /* bound to, as the store says; NULL = not */
     struct job *jobs;
+};
+
+struct moving {         /* a job that this node is moving away */
+    int64_t job, moves; /* as it was before */
+    int32_t slot;
+    bool reply_lost; /* did it take place? The slot is loaded once more */
+    bool unsure;     /* that load is under way: it tells */
 };
 
 struct seen { /* a request or report that is being carried out */
@@ -377,14 +395,21 @@ struct scheduler {
     instant able_since; /* from here on nothing kept us from deciding what was due */
 
     /* coordination */
+    char *refusal; /* text */
+    enum status refusal_status;
     bool joined, connected, nodes_known, claims_known, refused, node_dirty, node_told, was_lost;
     mono settled_at;
     VEC(struct coordination_node) nodes;
     VEC(struct coordination_claim) claims;
     VEC(struct coordination_event) claim_events;
     bool ownership_dirty;
-    mono next_ownership, next_slots_read;
+    mono next_ownership, next_slots_read, slots_read_at;
     bool reading_slots, slots_read_once;
+    VEC(struct moving) moving;
+    mono next_move;      /* of a slot to another node, for balance */
+    enum node_wish wish; /* an operator's, as the store told last */
+    bool told_offline;
+    bool capacity_alarm;
     bool taking, loading;
     mono take_retry, load_retry;
     size_t slot_count, claims_pending, slots_coming; /* coming: won, not ruled yet */
@@ -416,6 +441,10 @@ struct scheduler {
     mono reload_retry;
     bool poking, polling;
     mono next_poll;
+    struct beat *beats; /* accepted calls that promised a sign of life (alive.c) */
+    int64_t alive_since;
+    mono next_alive;
+    bool alive_watched, reading_alive, alive_failed;
     int64_t instances_number, instances_read; /* as polled last; as of the list that we have */
     int64_t instances_readings;
     mono instances_due, instances_retry; /* 0 = not; when the first of them expires; not before */
@@ -450,7 +479,9 @@ struct scheduler {
 
     /* housekeeping */
     bool leader, leasing, retaining, foreign_reading;
+    bool store_nearly_full; /* said so in the log */
     mono next_lease, next_retention, next_foreign;
+    mono lease_eager;    /* until then the lease is asked for often: its holder may have let go of it */
     size_t foreign_skip; /* how many of them the last question has passed */
 
     /* where executors report to: "http://host:port"; NULL = none */

@@ -83,9 +83,11 @@ static void emit_queue(struct member *member)
     member->queue.count = member->queue.room = 0;
     for (size_t i = 0; i < count && !member->closed; i++) {
         struct coordination_event event = {.kind = items[i].kind, .claim = items[i].claim};
-        if (event.kind == COORDINATION_REFUSED)
+        if (event.kind == COORDINATION_REFUSED) {
+            event.status = STATUS_IN_USE;
             event.text =
                 "another live process has joined with this node id; give each node a scheduler.node_id of its own";
+        }
         emit(member, &event);
     }
     free(items);
@@ -96,7 +98,7 @@ static void emit_nodes(struct member *member)
     VEC(struct coordination_node) nodes = {0};
     member->nodes_due = false;
     for (const struct member *at = member->hub->members; at; at = at->next) {
-        if (at->present)
+        if (at->present && at->self.boot != 0)
             vec_add(&nodes, at->self);
     }
     emit(member,

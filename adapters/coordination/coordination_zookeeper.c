@@ -66,9 +66,9 @@ static void on_retry(void *context)
 }
 
 /* For good: the session is closed, so that nothing of ours stays there. */
-static void refuse(struct zookeeper *zk, const char *format, ...) PRINTF_LIKE(2, 3);
+static void refuse(struct zookeeper *zk, enum status status, const char *format, ...) PRINTF_LIKE(3, 4);
 
-static void refuse(struct zookeeper *zk, const char *format, ...)
+static void refuse(struct zookeeper *zk, enum status status, const char *format, ...)
 {
     char text[400];
     va_list args;
@@ -82,12 +82,13 @@ static void refuse(struct zookeeper *zk, const char *format, ...)
     loop_timer_stop(zk->reconcile);
     session_drop(zk->session);
     claims_lost(zk);
-    zookeeper_emit(zk, &(struct coordination_event){.kind = COORDINATION_REFUSED, .text = text});
+    zookeeper_emit(zk, &(struct coordination_event){.kind = COORDINATION_REFUSED, .text = text, .status = status});
 }
 
 static void refuse_permission(struct zookeeper *zk)
 {
-    refuse(zk, "ZooKeeper does not permit access below \"%s\": check coordination.auth_file and the ACLs there",
+    refuse(zk, STATUS_DENIED,
+           "ZooKeeper does not permit access below \"%s\": check coordination.auth_file and the ACLs there",
            zk->url.chroot[0] ? zk->url.chroot : "/");
 }
 
@@ -114,7 +115,8 @@ static void prepare_failed(struct zookeeper *zk, int rc)
     else if (zookeeper_rc_unsure(rc))
         retry_later(zk, RETRY_PAUSE, prepare_begin);
     else
-        refuse(zk, "ZooKeeper refused to prepare \"%s\": %s", zk->url.chroot[0] ? zk->url.chroot : "/", zerror(rc));
+        refuse(zk, STATUS_INVALID, "ZooKeeper refused to prepare \"%s\": %s", zk->url.chroot[0] ? zk->url.chroot : "/",
+               zerror(rc));
 }
 
 static bool reply_is_old(const struct zookeeper *zk, const struct session_reply *reply)
@@ -177,7 +179,7 @@ static void other_met(struct zookeeper *zk)
     if (zk->patience.ms == MONO_NEVER.ms)
         zk->patience = mono_add(now, session_timeout(zk->session) * 3 / 2 + 2 * SPAN_SECOND);
     if (mono_cmp(now, zk->patience) >= 0)
-        refuse(zk,
+        refuse(zk, STATUS_IN_USE,
                "another live process has joined with the node id \"%s\"; give each process a scheduler.node_id of its "
                "own, or stop the other one",
                zk->self.node);
@@ -236,7 +238,7 @@ static void cluster_judge(struct zookeeper *zk, const struct session_reply *repl
         return;
     }
     refuse(
-        zk,
+        zk, STATUS_INVALID,
         "ZooKeeper at \"%s\" belongs to another cluster (\"%.40s\", the store's is \"%.40s\"): give each cluster its "
         "own chroot in coordination.url; if this service shall serve this store from now on, run \"carillon admin "
         "adopt-coordination\"",
@@ -254,7 +256,7 @@ static void on_cluster_read(void *context, const struct session_reply *reply)
     } else if (reply->rc != ZNONODE) {
         prepare_failed(zk, reply->rc);
     } else if (zk->cluster_known) {
-        refuse(zk,
+        refuse(zk, STATUS_INVALID,
                "ZooKeeper at \"%s\" has been wiped or exchanged: it does not know the cluster \"%.40s\" that the store "
                "holds. Check coordination.url; if this is meant, run \"carillon admin adopt-coordination\"",
                zk->url.chroot[0] ? zk->url.chroot : "/", zk->cluster_id);
@@ -420,7 +422,8 @@ static void on_name_refused(void *context, const struct session_reply *reply)
 {
     struct zookeeper *zk = context;
     (void)reply;
-    refuse(zk, "the node id \"%s\" may hold letters, digits, \".\", \"_\" and \"-\" only", zk->self.node);
+    refuse(zk, STATUS_INVALID, "the node id \"%s\" may hold letters, digits, \".\", \"_\" and \"-\" only",
+           zk->self.node);
 }
 
 static void zk_join(struct coordination *c, const struct coordination_node *self)

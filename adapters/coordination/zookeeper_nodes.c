@@ -7,6 +7,11 @@
 
 #define NODES_MAX 1000 /* a stranger's nodes beyond it are not looked at */
 
+_Static_assert(NODES_MAX + SESSION_WATCHES <= WATCHES_MOST, "a watch for each node, and one for each list");
+_Static_assert(CLAIM_SLOTS_ALL + 1 <= EPHEMERALS_MOST, "all claims and the own node");
+_Static_assert(sizeof "/nodes/" - 1 + sizeof((struct coordination_node *)0)->node - 1 < OWN_PATH_MOST,
+               "path of a node");
+
 /* ---- looks --------------------------------------------------------------------------------------------------------
  */
 
@@ -77,7 +82,7 @@ static bool node_same(const struct coordination_node *a, const struct coordinati
 {
     return strcmp(a->node, b->node) == 0 && a->boot == b->boot && strcmp(a->address, b->address) == 0 &&
            a->weight == b->weight && a->capacity == b->capacity && strcmp(a->pool, b->pool) == 0 &&
-           a->store_ok == b->store_ok && a->draining == b->draining;
+           a->store_ok == b->store_ok && a->draining == b->draining && a->offline == b->offline;
 }
 
 static bool nodes_same(const struct zookeeper *zk)
@@ -88,11 +93,23 @@ static bool nodes_same(const struct zookeeper *zk)
     return same;
 }
 
+/* Names without a boot: not readable, or a process that has only just taken its name. */
+static void nodes_drop_unknown(struct zookeeper *zk)
+{
+    for (size_t i = zk->nodes.count; i-- > 0;) { /* order is kept: it is by name */
+        if (zk->nodes.items[i].boot == 0) {
+            memmove(&zk->nodes.items[i], &zk->nodes.items[i + 1], (zk->nodes.count - i - 1) * sizeof *zk->nodes.items);
+            zk->nodes.count--;
+        }
+    }
+}
+
 static void nodes_tell(struct zookeeper *zk)
 {
     bool complete = !zk->nodes_look.incomplete, own = false;
     for (size_t i = 0; i < zk->nodes.count; i++)
         own = own || strcmp(zk->nodes.items[i].node, zk->self.node) == 0;
+    nodes_drop_unknown(zk);
     look_end(&zk->nodes_look, complete);
     if (!complete)
         return;
@@ -121,12 +138,6 @@ static void on_node_read(void *context, const struct session_reply *reply)
         *node = read;
     if (!look_count(&zk->nodes_look, ok))
         return;
-    for (size_t i = zk->nodes.count; i-- > 0;) { /* order is kept: it is by name */
-        if (zk->nodes.items[i].boot == 0) {
-            memmove(&zk->nodes.items[i], &zk->nodes.items[i + 1], (zk->nodes.count - i - 1) * sizeof *zk->nodes.items);
-            zk->nodes.count--;
-        }
-    }
     nodes_tell(zk);
 }
 

@@ -14,6 +14,12 @@
 #define LOOK_PAUSE 200 /* ms between two reads of a list: at most 5 a second */
 #define PATH_SIZE (ZOOKEEPER_CHROOT + 64)
 
+/* What one session may lay upon an ensemble (docs/decisions/0001-slots.md): ending a session with about 2 MB of
+ * ephemeral paths has killed servers, about 1 MB of watched paths keeps the client from reconnecting. */
+#define EPHEMERALS_MOST 2000
+#define WATCHES_MOST 3000
+#define OWN_PATH_MOST 40 /* bytes below the chroot, of claims and nodes */
+
 enum watch { WATCH_NODES, WATCH_CLAIMS };
 
 /* new ──join──▶ connecting ──▶ preparing ──▶ joined        any ──▶ refused (for good)

@@ -13,14 +13,19 @@ bool payload_name_valid(const char *name)
            strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
+enum { STATE_WORKING, STATE_DRAINING, STATE_OFFLINE, STATES };
+static const char *const states[STATES] = {"working", "draining", "offline"};
+
 void payload_node_write(const struct coordination_node *node, struct str *ret)
 {
     str_addf(ret, "{\"boot\":%lld,\"address\":", (long long)node->boot);
     str_add_json(ret, node->address);
     str_addf(ret, ",\"weight\":%d,\"capacity\":%d,\"pool\":", node->weight, node->capacity);
     str_add_json(ret, node->pool);
-    str_addf(ret, ",\"store\":\"%s\",\"draining\":%s}", node->store_ok ? "ok" : "down",
-             node->draining ? "true" : "false");
+    str_addf(ret, ",\"store\":\"%s\",\"state\":\"%s\"}", node->store_ok ? "ok" : "down",
+             states[node->offline    ? STATE_OFFLINE
+                    : node->draining ? STATE_DRAINING
+                                     : STATE_WORKING]);
 }
 
 void payload_claim_write(const struct coordination_node *owner, struct str *ret)
@@ -57,11 +62,18 @@ static bool number_read(struct slice object, const char *member, int64_t low, in
     return json_int64(json_member(object, member), ret) && *ret >= low && *ret <= high;
 }
 
-static bool flag_read(struct slice object, const char *member, bool *ret)
+static bool state_read(struct slice object, struct coordination_node *ret)
 {
-    enum json_type type = json_type_of(json_member(object, member));
-    *ret = type == JSON_TRUE;
-    return type == JSON_TRUE || type == JSON_FALSE;
+    char text[16];
+    if (!text_read(object, "state", text, sizeof text))
+        return false;
+    for (int i = 0; i < STATES; i++)
+        if (strcmp(text, states[i]) == 0) {
+            ret->draining = i != STATE_WORKING;
+            ret->offline = i == STATE_OFFLINE;
+            return true;
+        }
+    return false;
 }
 
 bool payload_node_read(const char *name, const char *data, size_t length, struct coordination_node *ret)
@@ -76,7 +88,7 @@ bool payload_node_read(const char *name, const char *data, size_t length, struct
         !number_read(object, "weight", 0, INT32_MAX, &weight) ||
         !number_read(object, "capacity", 0, INT32_MAX, &capacity) ||
         !text_read(object, "pool", node.pool, sizeof node.pool) || !text_read(object, "store", store, sizeof store) ||
-        !flag_read(object, "draining", &node.draining))
+        !state_read(object, &node))
         return false;
     (void)snprintf(node.node, sizeof node.node, "%s", name);
     node.weight = (int32_t)weight;

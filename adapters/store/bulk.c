@@ -9,37 +9,39 @@ static const unsigned sizes[DB_BULK_SIZES] = {1, 4, 16, 64, 256};
 #define BULK_BYTES ((size_t)4 << 20) /* of one statement; far below any server's packet limit */
 
 /* columns: order of the fill function. update: what an existing row takes over; NULL = plain INSERT. keep: likewise,
- * but NULL takes nothing away (a report ends a call long after its bodies were captured). */
+ * but NULL takes nothing away (a report ends a call long after its bodies were captured). clear: only NULL is taken
+ * over (a run that ends leaves its slot; which slot that is, a move may have changed). */
 static const struct bulk_table {
-    const char *table, *columns, *update, *keep;
+    const char *table, *columns, *update, *keep, *clear;
 } tables[BULK_KINDS] = {
-    [BULK_FIRE] = {"run", BULK_FIRE_COLUMNS, NULL, NULL},
-    [BULK_RUN] =
-        {"run", BULK_FIRE_COLUMNS,
-         "open_slot, started_at, ended_at, state, reason, error_code, error_args, start_steps, cancel_requested", NULL},
-    [BULK_STEP] = {"step", BULK_STEP_COLUMNS, "seq, state, reason, due, since, result, error, items", NULL},
+    [BULK_FIRE] = {"run", BULK_FIRE_COLUMNS, NULL, NULL, NULL},
+    [BULK_RUN] = {"run", BULK_FIRE_COLUMNS,
+                  "started_at, ended_at, state, reason, error_code, error_args, start_steps, cancel_requested", NULL,
+                  "open_slot"},
+    [BULK_STEP] = {"step", BULK_STEP_COLUMNS, "seq, state, reason, due, since, result, error, items", NULL, NULL},
     [BULK_ATTEMPT] =
         {"attempt", BULK_ATTEMPT_COLUMNS,
          "key_try, seq, state, class, instance, boot, node, started_at, ended_at, http_status, bytes_sent, "
          "reused_connection, stale, connect_ms, first_byte_ms, total_ms, error, code, retry_after, result, "
          "request_size, response_size",
-         "request, response"},
-    [BULK_BODY] = {"body", "day, run, step, item, n, part, encoding, size, bytes", "encoding, size, bytes", NULL},
-    [BULK_SKIP] = {"skip", "day, job, trigger_name, from_at, to_at, skipped, reason, slot, boot", NULL, NULL},
-    [BULK_ACTIVATION] = {"activation", "job, trigger_name, from_at, kind, version, slot, boot", NULL, NULL},
+         "request, response", NULL},
+    [BULK_BODY] = {"body", "day, run, step, item, n, part, encoding, size, bytes", "encoding, size, bytes", NULL, NULL},
+    [BULK_SKIP] = {"skip", "day, job, trigger_name, from_at, to_at, skipped, reason, slot, boot", NULL, NULL, NULL},
+    [BULK_ACTIVATION] = {"activation", "job, trigger_name, from_at, kind, version, slot, boot", NULL, NULL, NULL},
     [BULK_STATE] = {"trigger_state", STATE_COLUMNS, "slot, fires, last_end, paused, job_paused, paused_since, error",
-                    NULL},
+                    NULL, NULL},
     [BULK_SLOT] = {"slot", "slot, generation, czxid, owner_boot, previous_boot, since, decided_through",
-                   "generation, czxid, owner_boot, previous_boot, since", NULL},
-    [BULK_SLOT_LOAD] = {"slot_load", "slot, jobs", NULL, NULL},
-    [BULK_CHANGE] = {"`change`", "seq, kind, id, at", NULL, NULL},
-    [BULK_AUDIT] = {"audit", "day, id, at, who, action, kind, project, name, before_json, after_json", NULL, NULL},
+                   "generation, czxid, owner_boot, previous_boot, since", NULL, NULL},
+    [BULK_SLOT_LOAD] = {"slot_load", "slot, jobs", NULL, NULL, NULL},
+    [BULK_CHANGE] = {"`change`", "seq, kind, id, at", NULL, NULL, NULL},
+    [BULK_AUDIT] = {"audit", "day, id, at, who, action, kind, project, name, before_json, after_json", NULL, NULL,
+                    NULL},
     [BULK_REQUEST] = {"request",
                       "id, kind, project, job, slot, open_slot, trigger_name, run, run_day, params, scheduled_at, "
                       "skip_missed, created_at, author, idempotency_key, node",
-                      NULL, NULL},
-    [BULK_LINGER] = {"linger", LINGER_COLUMNS, "slot, key_try, application, instance, until_at", NULL},
-    [BULK_TRIGGER] = {"`trigger`", "job, name, live, paused, created_at", "live", NULL},
+                      NULL, NULL, NULL},
+    [BULK_LINGER] = {"linger", LINGER_COLUMNS, "slot, key_try, application, instance, until_at", NULL, NULL},
+    [BULK_TRIGGER] = {"`trigger`", "job, name, live, paused, created_at", "live", NULL, NULL},
 };
 
 static size_t column_count(const char *columns)
@@ -98,6 +100,10 @@ static enum status prepared(struct session *s, enum bulk_id id, unsigned size, s
     if (t->keep) {
         str_add(&sql, ", ");
         add_updates(&sql, db->dialect->upsert_keep, t->keep);
+    }
+    if (t->clear) {
+        str_add(&sql, ", ");
+        add_updates(&sql, db->dialect->upsert_clear, t->clear);
     }
     enum status status = str_status(&sql);
     if (status == STATUS_OK)
@@ -197,6 +203,7 @@ enum status case_update(struct session *s, const struct case_update *update, con
         query_add(&q, update->keys);
         query_in(&q, keys, n);
         add_optional(&q, update->tail, update->last);
+        add_optional(&q, update->tail2, update->last2);
         status = query_exec(s, &q, NULL);
     }
     return status;

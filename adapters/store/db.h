@@ -56,9 +56,11 @@ struct db_dialect {
     const char *upsert;       /* begins the list of what an INSERT overwrites */
     const char *upsert_value; /* one item of it; %s twice = column */
     const char *upsert_keep;  /* the same, but NULL leaves what is there */
+    const char *upsert_clear; /* the same, but only NULL changes what is there */
     const char *greatest;
     const char *use_open_index; /* hint behind `run`: few rows are open, and the optimizer cannot know */
     const char *audit_order;    /* newest first along the primary key */
+    const char *size;           /* query of the bytes that the data takes */
     bool partitions;
     bool one_writer; /* writers of this process take turns before BEGIN rather than by polling the file's lock */
 };

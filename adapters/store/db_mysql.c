@@ -387,8 +387,11 @@ static const struct db_dialect dialect = {
     .upsert = " ON DUPLICATE KEY UPDATE ",
     .upsert_value = "%s = VALUES(%s)",
     .upsert_keep = "%s = COALESCE(VALUES(%s), %s)",
+    .upsert_clear = "%s = IF(VALUES(%s) IS NULL, NULL, %s)",
     .greatest = "GREATEST",
     .use_open_index = " FORCE INDEX (run_open)",
+    .size = "SELECT CAST(SUM(data_length + index_length) AS SIGNED) FROM information_schema.tables "
+            "WHERE table_schema = DATABASE()",
     .audit_order = "day DESC, id DESC",
     .partitions = true,
     .one_writer = false,

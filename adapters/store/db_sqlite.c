@@ -281,8 +281,11 @@ static const struct db_dialect dialect = {
     .upsert = " ON CONFLICT DO UPDATE SET ",
     .upsert_value = "%s = excluded.%s",
     .upsert_keep = "%s = COALESCE(excluded.%s, %s)",
+    .upsert_clear = "%s = CASE WHEN excluded.%s IS NULL THEN NULL ELSE %s END",
     .greatest = "MAX",
     .use_open_index = " INDEXED BY run_open",
+    .size = "SELECT (p.page_count - f.freelist_count) * z.page_size FROM pragma_page_count p, "
+            "pragma_freelist_count f, pragma_page_size z",
     .audit_order = "id DESC",
     .partitions = false,
     .one_writer = true,

@@ -148,8 +148,8 @@ static enum status seed_default(struct session *s)
 /* At every start: a newer program may count what an older one did not. */
 static enum status seed_sequences(struct session *s)
 {
-    static const char *const names[] = {SEQUENCE_CHANGE, SEQUENCE_TRIMMED, "boot",  "definition",     "request",
-                                        "report",        "audit",          "token", SEQUENCE_INSTANCE};
+    static const char *const names[] = {SEQUENCE_CHANGE, SEQUENCE_TRIMMED, "boot",  "definition",      "request",
+                                        "report",        "audit",          "token", SEQUENCE_INSTANCE, SEQUENCE_SWEPT};
     enum status status = STATUS_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names && status == STATUS_OK; i++) {
         int64_t value;

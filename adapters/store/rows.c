@@ -38,7 +38,8 @@ void definition_read(struct session *s, struct db_statement *q, enum document_ki
     ret->slot = (int32_t)db_number(q, 11);
     ret->paused = db_number(q, 12) != 0;
     ret->suspended = db_number(q, 13) != 0;
-    ret->deleted_at = db_instant(q, 14);
+    ret->moves = db_number(q, 14);
+    ret->deleted_at = db_instant(q, 15);
 }
 
 void run_read(struct session *s, struct db_statement *q, struct run_row *ret)

@@ -25,10 +25,18 @@
     "d.id, d.project_id, p.name, d.name, d.version, d.created_at, d.first_created_at, d.json, d.author, d.source, " \
     "d.live"
 /* behind DEFINITION_COLUMNS, for jobs */
-#define DEFINITION_JOB ", d.slot, d.paused, d.suspended, (SELECT t.deleted_at FROM tombstone t WHERE t.job = d.id)"
+#define DEFINITION_JOB \
+    ", d.slot, d.paused, d.suspended, d.moves, (SELECT t.deleted_at FROM tombstone t WHERE t.job = d.id)"
 #define DEFINITION_FROM " FROM %s d LEFT JOIN project p ON p.id = d.project_id"
 
 const char *definition_table(enum document_kind kind);
+/* A slot for one more job, which is counted there: bound to the node, else to the pool, else shared. FULL: none is
+ * left. Under feed_lock, like job_move. */
+enum status slot_place(struct session *s, const char *pool, const char *node, int32_t *ret) MUST_USE;
+/* A wish that the job go where its document says. */
+enum status request_move_add(struct session *s, int64_t job, int32_t slot, int64_t project, const char *author,
+                             instant now) MUST_USE;
+enum status job_move(struct session *s, struct store_move *move, instant now) MUST_USE; /* fills `to` and outcome */
 void definition_read(struct session *s, struct db_statement *q, enum document_kind kind, struct definition_row *ret);
 void run_read(struct session *s, struct db_statement *q, struct run_row *ret);
 void step_read(struct session *s, struct db_statement *q, struct step_row *ret);

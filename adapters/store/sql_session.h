@@ -109,8 +109,8 @@ struct sql_case {
     struct db_value value;
 };
 struct case_update {
-    const char *before, *after, *keys, *tail;
-    struct db_value set, last; /* `?` of them is added when they are not NULL */
+    const char *before, *after, *keys, *tail, *tail2;
+    struct db_value set, last, last2; /* `?` of them is added when they are not NULL */
 };
 enum status case_update(struct session *s, const struct case_update *update, const struct sql_case *cases,
                         size_t count) MUST_USE;
@@ -120,6 +120,7 @@ enum status case_update(struct session *s, const struct case_update *update, con
 
 #define SEQUENCE_CHANGE "change"
 #define SEQUENCE_TRIMMED "change_trimmed"
+#define SEQUENCE_SWEPT "swept" /* the job that housekeeping looked at last */
 #define SEQUENCE_INSTANCE "instance"
 
 /* Takes `count` numbers; the first is returned. Locks the row until the end of the transaction. */

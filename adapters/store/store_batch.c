@@ -81,6 +81,7 @@ static size_t slots_of(const struct store_batch *op, int64_t slots[CLAIM_SLOTS_A
     WANT(row, skips, skip_count)
     WANT(row, states, state_count)
     WANT(run, fires, fire_count)
+    WANT(row, moves, move_count)
 #undef WANT
     return count;
 }
@@ -223,12 +224,36 @@ static void fire_exists(void *context, size_t index)
     b->op->fires[b->picked.items[index]].outcome = OUTCOME_EXISTS;
 }
 
+/* Whoever drives a run to its end may not have heard that its job has moved: then its retry is the new slot's. */
+static enum status leave_out_moved(struct batch *b)
+{
+    enum status status = STATUS_OK;
+    size_t kept = 0;
+    for (size_t i = 0; i < b->picked.count && status == STATUS_OK; i++) {
+        struct store_fire *fire = &b->op->fires[b->picked.items[i]];
+        int64_t slot = fire->run.slot;
+        if (fire->run.origin == ORIGIN_RETRY)
+            status = db_read_number(b->s->db, "SELECT slot FROM job WHERE id = ?", VALUES(db_i(fire->run.job)), &slot);
+        if (status == STATUS_NOT_FOUND)
+            status = STATUS_OK;
+        if (slot == fire->run.slot)
+            b->picked.items[kept++] = b->picked.items[i];
+        else
+            fire->outcome = OUTCOME_SLOT_LOST;
+    }
+    b->picked.count = kept;
+    return status;
+}
+
 static enum status write_fires(struct batch *b)
 {
     PICK(b, fires, fire_count, run);
-    enum status status = bulk_write(
-        b->s, &(struct bulk){
-                  .id = BULK_FIRE, .count = b->picked.count, .fill = fire_fill, .exists = fire_exists, .context = b});
+    enum status status = leave_out_moved(b);
+    if (status == STATUS_OK)
+        status = bulk_write(
+            b->s,
+            &(struct bulk){
+                .id = BULK_FIRE, .count = b->picked.count, .fill = fire_fill, .exists = fire_exists, .context = b});
     for (size_t i = 0; i < b->op->fire_count; i++) {
         struct store_fire *fire = &b->op->fires[i];
         if (fire->outcome == OUTCOME_SLOT_LOST && fire->run.origin == ORIGIN_RETRY)
@@ -402,6 +427,20 @@ static enum status write_suspensions(struct batch *b)
     return status;
 }
 
+static enum status write_moves(struct batch *b)
+{
+    if (!b->op->move_count)
+        return STATUS_OK;
+    instant now = INSTANT_NONE;
+    enum status status = db_now(b->s->db, &now);
+    PICK(b, moves, move_count, row);
+    if (status == STATUS_OK)
+        status = feed_lock(b->s);
+    for (size_t i = 0; i < b->picked.count && status == STATUS_OK; i++)
+        status = job_move(b->s, &b->op->moves[b->picked.items[i]], now);
+    return status;
+}
+
 /* An instant's own run must lie in the partition of its instant: that is what makes the unique key see it. */
 static enum status check(struct session *s, const struct store_batch *op)
 {
@@ -434,8 +473,8 @@ enum status sql_batch(struct session *s, struct store_batch *op)
     b->s = s;
     b->op = op;
     static enum status (*const parts[])(struct batch *) = {
-        fence_slots, write_activations, write_skips,    write_states,  write_fires,       write_runs,
-        write_steps, write_attempts,    write_requests, write_reports, write_suspensions, write_after};
+        fence_slots,    write_activations, write_skips,   write_states,      write_fires, write_runs, write_steps,
+        write_attempts, write_requests,    write_reports, write_suspensions, write_after, write_moves};
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == STATUS_OK; i++)
         status = parts[i](b);
     vec_release(&b->picked);

@@ -161,19 +161,6 @@ static enum status check_put(struct session *s, const struct store_put *op)
     return STATUS_OK;
 }
 
-/* The emptiest shared slot; the lowest among equals. One more job lives there from now on. */
-static enum status choose_slot(struct session *s, int32_t *ret)
-{
-    int64_t slot;
-    enum status status = db_read_number(s->db, "SELECT slot FROM slot_load WHERE slot < ? ORDER BY jobs, slot LIMIT 1",
-                                        VALUES(db_i(CLAIM_SLOTS)), &slot);
-    if (status == STATUS_OK)
-        status = db_exec(s->db, "UPDATE slot_load SET jobs = jobs + 1 WHERE slot = ?", VALUES(db_i(slot)), NULL);
-    if (status == STATUS_OK)
-        *ret = (int32_t)slot;
-    return status;
-}
-
 struct trigger_rows {
     const struct store_put *op;
     instant now;
@@ -226,7 +213,7 @@ static enum status insert_definition(struct session *s, struct store_put *op, in
 {
     enum status status = sequence_take(s, "definition", 1, &op->id);
     if (status == STATUS_OK && op->kind == DOCUMENT_JOB)
-        status = choose_slot(s, &op->slot);
+        status = slot_place(s, op->pool, NULL, &op->slot);
     if (status != STATUS_OK)
         return status;
     op->version = 1;
@@ -287,6 +274,24 @@ static enum status judge_present(struct session *s, struct store_put *op, const 
     return STATUS_OK;
 }
 
+/* A job that changes its pool goes elsewhere, and only the owner of its slot can bring it there: a wish for him. */
+static enum status replace_pool(struct session *s, const struct store_put *op, int64_t project, instant now)
+{
+    const char *pool = op->pool ? op->pool : "";
+    struct db_statement *q;
+    enum status status = db_query(s->db, "SELECT pool, node FROM slot_load WHERE slot = ?", VALUES(db_i(op->slot)), &q);
+    bool same = true;
+    if (status == STATUS_OK && (status = db_step(q)) == STATUS_OK) {
+        const char *bound = op->slot < CLAIM_SLOTS ? "" : session_text(s, q, 0);
+        const char *node = op->slot < CLAIM_SLOTS ? "" : session_text(s, q, 1);
+        same = (node && *node) || strcmp(bound ? bound : "", pool) == 0; /* moved by hand: it stays there */
+    }
+    db_end(q);
+    if (status != STATUS_OK || same)
+        return status == STATUS_END ? STATUS_OK : status;
+    return request_move_add(s, op->id, op->slot, project, op->author, now);
+}
+
 static enum status store_definition(struct session *s, struct store_put *op, int64_t project)
 {
     instant now = INSTANT_NONE;
@@ -298,6 +303,8 @@ static enum status store_definition(struct session *s, struct store_put *op, int
     free(description);
     if (status == STATUS_OK && op->kind == DOCUMENT_JOB)
         status = put_job(s, op, now);
+    if (status == STATUS_OK && op->kind == DOCUMENT_JOB && !op->created)
+        status = replace_pool(s, op, project, now);
     if (status == STATUS_OK)
         status = feed_add(s, &(struct change_row){.kind = op->kind, .id = op->id}, 1, now);
     if (status != STATUS_OK)

@@ -157,6 +157,25 @@ static const char *move_json(struct session *s, const char *node)
     return kept;
 }
 
+enum status request_move_add(struct session *s, int64_t job, int32_t slot, int64_t project, const char *author,
+                             instant now)
+{
+    struct request_add item = {.row = {.kind = REQUEST_MOVE,
+                                       .job = job,
+                                       .slot = slot,
+                                       .scheduled_at = INSTANT_NONE,
+                                       .due_at = INSTANT_NONE,
+                                       .created_at = now}};
+    struct store_request_add op = {.author = author, .items = &item, .count = 1};
+    struct adding a = {.s = s, .op = &op, .project = project, .now = now};
+    enum status status = sequence_take(s, "request", 1, &item.row.id);
+    vec_add(&a.rows, 0);
+    if (status == STATUS_OK)
+        status = bulk_write(s, &(struct bulk){.id = BULK_REQUEST, .count = 1, .fill = item_fill, .context = &a});
+    vec_release(&a.rows);
+    return status;
+}
+
 static enum status add_item(struct adding *a, size_t index, int64_t *next_id)
 {
     struct request_add *item = &a->op->items[index];
@@ -237,14 +256,16 @@ static enum status poll_changes(struct session *s, struct store_poll *op)
     return status == STATUS_END ? STATUS_OK : status;
 }
 
-/* Open requests of my slots; a cancel goes to whoever drives the run, which may be the slot's former owner. */
+/* Open requests of jobs in my slots, wherever the job was when it was asked; a cancel goes to whoever drives the run,
+ * which may be the slot's former owner. */
 static enum status poll_requests(struct session *s, struct store_poll *op)
 {
     VEC(struct request_row) rows = {0};
     struct db_statement *q;
     int64_t limit = op->limit ? (int64_t)op->limit : LIMIT_BATCH_ITEMS;
     enum status status = db_query(s->db,
-                                  "SELECT " REQUEST_COLUMNS " FROM request q JOIN slot s ON s.slot = q.open_slot "
+                                  "SELECT " REQUEST_COLUMNS " FROM request q LEFT JOIN job j ON j.id = q.job "
+                                  "JOIN slot s ON s.slot = COALESCE(j.slot, q.open_slot) "
                                   "LEFT JOIN run r ON r.day = q.run_day AND r.id = q.run AND r.open_slot IS NOT NULL "
                                   "WHERE q.open_slot >= 0 AND COALESCE(r.boot, s.owner_boot) = ? ORDER BY q.id LIMIT ?",
                                   VALUES(db_i(op->boot), db_i(limit)), &q);
@@ -282,11 +303,11 @@ enum status sql_poll(struct session *s, struct store_poll *op)
     int64_t low = 0;
     enum status status = db_now(s->db, &op->store_now);
     if (status == STATUS_OK)
+        status = poll_requests(s, op); /* before the changes: a request of a job that came by a move comes with it */
+    if (status == STATUS_OK)
         status = poll_marks(s, op, &low);
     op->trimmed = op->since >= 0 && op->since < low;
     if (status == STATUS_OK && op->since >= 0 && op->since < op->head)
         status = poll_changes(s, op);
-    if (status == STATUS_OK)
-        status = poll_requests(s, op);
     return status == STATUS_OK ? poll_reports(s, op) : status;
 }

@@ -79,25 +79,58 @@ static bool holds(const struct bounds *busy, int64_t low, int64_t high)
     return false;
 }
 
-/* Drops what lies wholly before the day of `cutoff`. One partition a call; the lowest, [.., 1), is the anchor and
- * stays. */
-static enum status drop_one(struct session *s, const char *table, instant cutoff, bool keep_busy, bool *ret_dropped)
+#define DROPS_MOST 30 /* partitions of one statement */
+
+/* Nobody may begin a run in a day between the look at it and its end: `run` is held still meanwhile. Where the right to
+ * lock tables was not granted, the look alone must do. */
+static enum status hold_tables(struct session *s, const char *table, bool keep_busy)
+{
+    char sql[80];
+    if (!keep_busy)
+        return STATUS_OK;
+    if (strcmp(table, "run") == 0)
+        (void)snprintf(sql, sizeof sql, "LOCK TABLES run WRITE");
+    else
+        (void)snprintf(sql, sizeof sql, "LOCK TABLES run READ, %s WRITE", table);
+    enum status status = db_script(s->db, sql);
+    return status == STATUS_DENIED ? STATUS_OK : status;
+}
+
+static enum status drop_days(struct session *s, const char *table, const struct bounds *bounds, int64_t day,
+                             const struct bounds *busy, size_t *ret_dropped)
+{
+    struct str sql;
+    str_init(&sql, 4096);
+    str_addf(&sql, "ALTER TABLE %s DROP PARTITION ", table);
+    for (size_t i = 1; i + 1 < bounds->days.count && *ret_dropped < DROPS_MOST; i++) {
+        int64_t low = bounds->days.items[i - 1], high = bounds->days.items[i];
+        if (high > day)
+            break;
+        if (!holds(busy, low, high))
+            str_addf(&sql, "%sd%lld", (*ret_dropped)++ ? ", " : "", (long long)high - 1);
+    }
+    enum status status = *ret_dropped ? db_script(s->db, str_text(&sql)) : STATUS_OK;
+    str_release(&sql);
+    return status;
+}
+
+/* Drops what lies wholly before the day of `cutoff`; the lowest, [.., 1), is the anchor and stays. */
+static enum status drop_old(struct session *s, const char *table, instant cutoff, bool keep_busy, size_t *ret_dropped)
 {
     struct bounds bounds = {0}, busy = {0};
     int64_t day = instant_is_none(cutoff) ? 0 : day_of(cutoff);
-    enum status status = day > 0 ? read_bounds(s, table, &bounds) : STATUS_OK;
-    if (status == STATUS_OK && keep_busy && day > 0)
-        status = busy_days(s, day, &busy);
-    for (size_t i = 1; i + 1 < bounds.days.count && status == STATUS_OK && !*ret_dropped; i++) {
-        int64_t low = bounds.days.items[i - 1], high = bounds.days.items[i];
-        if (high > day)
-            break;
-        if (holds(&busy, low, high))
-            continue;
-        char sql[120];
-        (void)snprintf(sql, sizeof sql, "ALTER TABLE %s DROP PARTITION d%lld", table, (long long)high - 1);
-        status = db_script(s->db, sql);
-        *ret_dropped = status == STATUS_OK;
+    if (day <= 0)
+        return STATUS_OK;
+    enum status status = read_bounds(s, table, &bounds);
+    bool any = bounds.days.count > 2 && bounds.days.items[1] <= day;
+    if (status == STATUS_OK && any) {
+        status = hold_tables(s, table, keep_busy);
+        if (status == STATUS_OK && keep_busy)
+            status = busy_days(s, day, &busy);
+        if (status == STATUS_OK)
+            status = drop_days(s, table, &bounds, day, &busy, ret_dropped);
+        enum status freed = keep_busy ? db_script(s->db, "UNLOCK TABLES") : STATUS_OK;
+        status = status == STATUS_OK ? freed : status;
     }
     vec_release(&bounds.days);
     vec_release(&busy.days);
@@ -118,10 +151,10 @@ static enum status retain_partitions(struct session *s, struct store_retention *
     if (status == STATUS_OK)
         status = partitions_make(s, now);
     for (size_t i = 0; i < sizeof rules / sizeof *rules && status == STATUS_OK; i++) {
-        bool dropped = false;
-        status = drop_one(s, rules[i].table, rules[i].cutoff, rules[i].keep_busy, &dropped);
-        op->removed += dropped;
-        op->more |= dropped;
+        size_t dropped = 0;
+        status = drop_old(s, rules[i].table, rules[i].cutoff, rules[i].keep_busy, &dropped);
+        op->removed += (int64_t)dropped;
+        op->more |= dropped == DROPS_MOST;
     }
     return status;
 }
@@ -246,6 +279,19 @@ static enum status trim_reports(struct session *s, struct store_retention *op)
                         op->requests.ms, "DELETE FROM report WHERE id");
 }
 
+/* What was heard of calls goes with the bodies. */
+static enum status trim_alive(struct session *s, struct store_retention *op)
+{
+    if (instant_is_none(op->bodies))
+        return STATUS_OK;
+    enum status status = remove_piece(s, op, "SELECT run FROM attempt_log WHERE at < ? ORDER BY at LIMIT ?",
+                                      op->bodies.ms, "DELETE FROM attempt_log WHERE run");
+    if (status == STATUS_OK)
+        status = remove_piece(s, op, "SELECT run FROM alive WHERE at < ? ORDER BY at LIMIT ?", op->bodies.ms,
+                              "DELETE FROM alive WHERE run");
+    return status;
+}
+
 /* Over, by any clock that may be asked. */
 static enum status trim_lingers(struct session *s, struct store_retention *op)
 {
@@ -276,5 +322,11 @@ enum status sql_retention(struct session *s, struct store_retention *op)
         status = trim_requests(s, op);
     if (status == STATUS_OK)
         status = trim_lingers(s, op);
-    return status == STATUS_OK ? trim_reports(s, op) : status;
+    if (status == STATUS_OK)
+        status = trim_alive(s, op);
+    if (status == STATUS_OK)
+        status = trim_reports(s, op);
+    if (status == STATUS_OK)
+        status = prune_small(s, op);
+    return status == STATUS_OK ? db_read_number(s->db, s->db->dialect->size, NULL, 0, &op->size) : status;
 }

@@ -9,4 +9,7 @@
 /* Outside a transaction. Makes the days from today on that are missing. */
 enum status partitions_make(struct session *s, instant now) MUST_USE;
 
+/* Within a transaction (store_prune.c). */
+enum status prune_small(struct session *s, struct store_retention *op) MUST_USE;
+
 #endif

@@ -5,15 +5,23 @@
 
 #include "adapters/store/rows.h"
 
+/* A binding counts only while the slot has jobs: then somebody else may take it. */
+static const char *bound_text(struct session *s, struct db_statement *q, unsigned column)
+{
+    const char *text = db_number(q, 7) > 0 ? session_text(s, q, column) : NULL;
+    return text && *text ? text : NULL;
+}
+
 enum status sql_slots_read(struct session *s, struct store_slots_read *op)
 {
     VEC(struct slot_row) rows = {0};
     struct db_statement *q;
-    enum status status = db_query(s->db,
-                                  "SELECT s.slot, s.generation, s.czxid, s.owner_boot, b.node, s.since, "
-                                  "s.decided_through, l.jobs FROM slot s JOIN slot_load l ON l.slot = s.slot "
-                                  "LEFT JOIN boot b ON b.boot = s.owner_boot ORDER BY s.slot",
-                                  NULL, 0, &q);
+    enum status status =
+        db_query(s->db,
+                 "SELECT s.slot, s.generation, s.czxid, s.owner_boot, b.node, s.since, "
+                 "s.decided_through, l.jobs, l.pool, l.node FROM slot s JOIN slot_load l ON l.slot = s.slot "
+                 "LEFT JOIN boot b ON b.boot = s.owner_boot ORDER BY s.slot",
+                 NULL, 0, &q);
     while (status == STATUS_OK && (status = db_step(q)) == STATUS_OK)
         *vec_push(&rows) = (struct slot_row){.slot = (int32_t)db_number(q, 0),
                                              .generation = db_number(q, 1),
@@ -22,7 +30,9 @@ enum status sql_slots_read(struct session *s, struct store_slots_read *op)
                                              .owner_node = session_text(s, q, 4),
                                              .since = db_instant(q, 5),
                                              .decided_through = db_instant(q, 6),
-                                             .jobs = db_number(q, 7)};
+                                             .jobs = db_number(q, 7),
+                                             .pool = bound_text(s, q, 8),
+                                             .node = bound_text(s, q, 9)};
     db_end(q);
     op->rows = KEEP(s, rows);
     op->count = rows.count;
@@ -144,7 +154,9 @@ enum status sql_decided(struct session *s, struct store_decided *op)
                                                .after = " END)",
                                                .keys = " WHERE slot",
                                                .tail = " AND owner_boot = ",
-                                               .last = db_i(op->boot)},
+                                               .last = db_i(op->boot),
+                                               .tail2 = " AND moved_seq <= ",
+                                               .last2 = db_i(op->feed_seq)},
                          cases, count);
     str_release(&before);
     free(cases);

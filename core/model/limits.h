@@ -12,6 +12,9 @@
 #define LIMIT_STEPS 1000                 /* steps of one graph: what a picture can still show */
 #define LIMIT_EDGES 10000                /* edges of one graph */
 #define LIMIT_ITEMS 10000                /* items of one broadcast, shard or map step: each is a row at least */
+#define LIMIT_LOG_LINE 4096              /* bytes of one line of an attempt's log */
+#define LIMIT_LOG_LINES 10000            /* lines of one call's log */
+#define LIMIT_LOG_BYTES (1 << 20)        /* bytes of one call's log */
 #define LIMIT_TASKS 1000                 /* tasks of one application */
 #define LIMIT_INSTANCES 1000             /* static instances of one application */
 #define LIMIT_CALENDARS 16               /* calendars of one trigger */

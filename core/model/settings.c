@@ -37,6 +37,8 @@ static const struct setting table[] = {
      "how long a node that stops waits for its runs"},
     {"scheduler.pool", SETTING_STRING, AT(scheduler.pool), "", NULL, 0, LIMIT_NAME, false, false,
      "placement group of this node; jobs may ask for one"},
+    {"scheduler.weight", SETTING_INT, AT(scheduler.weight), "1", NULL, 1, 1000, false, false,
+     "share of the jobs that this node takes, beside the weights of the others"},
 
     {"coordination.url", SETTING_STRING, AT(coordination.url), "local:", NULL, 1, 0, false, false,
      "local: (one process) or zk://host:port[,host:port…]/chroot"},
@@ -48,6 +50,8 @@ static const struct setting table[] = {
      "how long a lease in the store holds without being renewed"},
     {"coordination.node_timeout", SETTING_SPAN, AT(coordination.node_timeout), "90s", NULL, SPAN_SECOND, SPAN_DAY, false, false,
      "a node whose row is older than this is shown as down"},
+    {"coordination.moves_per_second", SETTING_INT, AT(coordination.moves_per_second), "50", NULL, 0, 1000, true, false,
+     "slots that the whole cluster moves between living nodes for balance; 0: none"},
     {"coordination.auth_file", SETTING_STRING, AT(coordination.auth_file), "", NULL, 0, 0, false, false,
      "file with user:password for ZooKeeper's digest access lists"},
 

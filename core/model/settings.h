@@ -21,6 +21,7 @@ struct settings {
         int64_t alarm_at;            /* percent, 80 */
         span shutdown_grace;         /* 10m */
         char pool[SETTING_TEXT];
+        int64_t weight; /* 1 */
     } scheduler;
     struct {
         char url[SETTING_TEXT];       /* "local:" or zk://host:port[,host:port]/chroot */
@@ -28,6 +29,7 @@ struct settings {
         int64_t claim_slots;          /* 1024 */
         span lease_ttl;               /* 30s */
         span node_timeout;            /* 90s */
+        int64_t moves_per_second;     /* of slots, for balance; 50 */
         char auth_file[SETTING_TEXT]; /* "user:password" of digest ACLs */
     } coordination;
     struct {

@@ -24,6 +24,7 @@ struct coordination_node {
     int32_t weight, capacity; /* capacity 0 = unlimited */
     char pool[64];            /* "" = the common one */
     bool store_ok, draining;
+    bool offline; /* draining, and nothing is left: no slot, no run */
 };
 
 struct coordination_claim {
@@ -53,14 +54,16 @@ struct coordination_event {
     const struct coordination_claim *claims;
     size_t claim_count;
     struct coordination_claim claim; /* CLAIM_* */
-    const char *text;
+    const char *text;                /* REFUSED */
+    enum status status; /* REFUSED: IN_USE = another live process has the node's name; else DENIED or INVALID */
 };
 
 struct coordination;
 
 struct coordination_ops {
     const char *name;
-    /* Join with this node; events begin. Once. */
+    /* Join with this node; events begin. Once. Boot 0: the name is taken, but nobody is told of the node until `update`
+     * brings its boot. */
     void (*join)(struct coordination *c, const struct coordination_node *self);
     void (*update)(struct coordination *c, const struct coordination_node *self); /* on transitions only */
     void (*claim)(struct coordination *c, int32_t slot);

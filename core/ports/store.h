@@ -39,6 +39,7 @@ struct definition_row {
     instant deleted_at; /* by the store's clock; INSTANT_NONE while it lives */
     bool paused;        /* as asked for last; the owner's activation makes it effective */
     bool suspended;
+    int64_t moves;          /* how often it has changed its slot */
     const char *owner_node; /* who holds the slot; NULL = nobody yet */
     int64_t owner_boot;
     instant owner_since;
@@ -158,6 +159,7 @@ struct slot_row {
     const char *owner_node;
     instant since, decided_through;
     int64_t jobs;
+    const char *pool, *node; /* what it is bound to, while it has jobs: slots behind the shared ones; NULL = nothing */
 };
 
 struct boot_row {
@@ -260,6 +262,9 @@ struct change_row {
     X(STORE_REPORT_ADD, report_add, "report_add")    \
     X(STORE_INSTANCE_SET, instance_set, "instance")  \
     X(STORE_INSTANCES, instances, "instances")       \
+    X(STORE_ALIVE, alive, "alive")                   \
+    X(STORE_ALIVE_READ, alive_read, "alive_read")    \
+    X(STORE_LOG_READ, log_read, "log_read")          \
     X(STORE_RUNS_LIST, runs_list, "runs_list")       \
     X(STORE_RUN_READ, run_read, "run_read")          \
     X(STORE_LEDGER, ledger, "ledger")                \
@@ -365,6 +370,7 @@ struct store_retention {
     instant runs, bodies, skips, audit, changes, requests;
     int64_t removed; /* out */
     bool more;       /* out */
+    int64_t size;    /* out: bytes that the store's data takes */
 };
 
 /* A lease of an application: one holder at a time, over when `until` has come by the store's clock. Its row lasts. */
@@ -435,9 +441,12 @@ struct store_slots_load {
     size_t linger_count;
 };
 
-/* Written behind: every instant at or before `through` of the slot's jobs is decided. Fenced like a fire. */
+/* Written behind: every instant at or before `through` of the slot's jobs is decided. Fenced like a fire, and left as
+ * it is for a slot that a job was moved into by a change behind `feed_seq`: whoever says this does not know that job.
+ */
 struct store_decided {
     int64_t boot;
+    int64_t feed_seq; /* last change that the writer's replica held when it found this out */
     const struct slot_through {
         int32_t slot;
         instant through;
@@ -511,10 +520,22 @@ struct store_trigger_state {
     struct trigger_state_row row;
     enum store_outcome outcome;
 };
+/* A job changes its slot: with its open runs, states and open requests, and a line in the feed. The store chooses the
+ * slot: one that is bound to `node`, else to `pool`, else a shared one. Not at once decided by the new owner is what
+ * the old slot's decided_through leaves open. */
+struct store_move {
+    struct {
+        int64_t job;
+        int32_t slot;            /* where it is; of the boot, or SLOT_LOST */
+        const char *pool, *node; /* NULL = not so */
+    } row;
+    int32_t to;                 /* out; the same slot = it is where it should be */
+    enum store_outcome outcome; /* out; EXISTS: nothing was done, it is not there (any more) or no slot is left */
+};
 
 /* One transaction: all or nothing, but for slot-fenced items whose slot is not owned by `boot` any more (SLOT_LOST,
  * they alone are left out) and fires that exist. Order within: activations, skips, states, fires, ends, steps,
- * attempts, requests, reports, lingers, wishes. */
+ * attempts, requests, reports, suspensions, lingers, wishes, moves. */
 struct store_batch {
     int64_t boot;
     int64_t number; /* rises by one with every batch of this boot; kept in boot.batch */
@@ -542,6 +563,8 @@ struct store_batch {
     size_t report_count;
     const int64_t *suspended_jobs; /* max_consecutive_failures reached */
     size_t suspended_count;
+    struct store_move *moves;
+    size_t move_count;
     const struct linger_row *lingers; /* inserted or replaced by (run, step, item, n) */
     size_t linger_count;
     /* Requests that this batch makes, with ids of run_id_make: CANCEL (left out when `slot` is not ours: it belongs to
@@ -580,6 +603,7 @@ struct store_put {
     size_t trigger_count;
     const char *const *paused_triggers; /* jobs: read at creation only; of triggers that come later, their activation */
     size_t paused_count;
+    const char *pool;            /* jobs: NULL = none. A job that changes it is moved by its owner */
     const char *author, *source; /* source: file, api, ui, registered, imported */
     int64_t if_match;            /* version that must be current; 0 = any. CONFLICT otherwise */
     bool create_only;
@@ -660,6 +684,51 @@ struct store_report_add {
     struct report_row row;
     enum report_fate fate; /* out */
     bool canceled;         /* out, as above */
+};
+
+/* What was heard of an accepted call while it ran. */
+struct alive_row {
+    int64_t run;
+    const char *step;
+    int32_t item, key_try;
+    instant at;          /* out: of the newest sign of life */
+    int32_t progress;    /* 0–100; −1 = not told */
+    const char *message; /* NULL = not told */
+    span within;         /* the next sign comes within this; 0 = nothing is promised */
+    int64_t lines;       /* out: of its log */
+};
+
+/* A sign of life; what it does not tell stays. NOT_FOUND: no such run. */
+struct store_alive {
+    struct alive_row row;
+    const char *lines;   /* for its log, parted by newlines; NULL = none */
+    bool over, canceled; /* out: as of report_read. Over: only lines are taken */
+    bool full;           /* out: its log takes no more (LIMIT_LOG_LINES, LIMIT_LOG_BYTES) */
+};
+
+/* Of one run, or (run 0) those newer than `since` that promise another, of open runs that this boot drives, oldest
+ * first, a bounded number. */
+struct store_alive_read {
+    int64_t run, boot;
+    int64_t since;          /* ms by the store's clock */
+    struct alive_row *rows; /* out */
+    size_t count;
+};
+
+struct log_line {
+    const char *step;
+    int32_t item, key_try;
+    int64_t line;
+    instant at;
+    const char *text;
+};
+
+struct store_log_read {
+    int64_t run;
+    const char *step; /* NULL = all */
+    int64_t skip, limit;
+    struct log_line *lines; /* out: by step, item, try, line */
+    size_t count;
 };
 
 enum instance_source { INSTANCE_HTTP, INSTANCE_ZOOKEEPER };

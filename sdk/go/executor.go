@@ -128,7 +128,7 @@ type Call struct {
 	executor                                   *Executor
 	callbacks                                  []string
 	mutex                                      sync.Mutex
-	canceled                                   bool
+	canceled, accepted                         bool
 	state                                      map[string]any
 	changed                                    bool
 	lines                                      []string
@@ -229,7 +229,14 @@ func (c *Call) beat() {
 		c.tellLog()
 		c.mutex.Lock()
 		due := c.changed || time.Since(at) >= c.executor.options.Heartbeat
-		body, _ := json.Marshal(c.state)
+		state := map[string]any{}
+		for name, value := range c.state {
+			state[name] = value
+		}
+		if c.accepted {
+			state["within"] = fmt.Sprintf("%ds", int(c.executor.options.Heartbeat.Seconds()*3)+5)
+		}
+		body, _ := json.Marshal(state)
 		if due {
 			c.changed, at = false, time.Now()
 		}
@@ -473,6 +480,7 @@ func (e *Executor) accept(w http.ResponseWriter, t *task, c *Call, known *entry,
 	w.Header().Set("Location", callsPath+url.PathEscape(c.Key))
 	write(w, 202, map[string]string{"status": "accepted"})
 	if mine {
+		c.accepted = true
 		go c.beat()
 		go func() {
 			e.carryOut(t, c, known)

@@ -124,7 +124,7 @@ class Call {
       if (!this.ended && (this.state !== told || Date.now() - at >= ms)) {
         told = this.state
         at = Date.now()
-        await this.tell('', JSON.stringify(told), 'application/json')
+        await this.tell('', JSON.stringify({ ...told, ...(this.accepted ? { within: `${Math.round((ms * 3) / 1000) + 5}s` } : {}) }), 'application/json')
       }
     }
   }
@@ -238,6 +238,7 @@ class Executor {
       this.answers.set(call.key, entry)
       this.forgetOldest(this.answers)
     }
+    call.accepted = task.asynchronous
     if (call.callbacks.length) call.beat(this.heartbeat)
     if (task.asynchronous) {
       entry.done.then((end) => call.report(end))

@@ -61,7 +61,7 @@ class Call:
         shard = headers.get("X-Carillon-Shard", "0/1").split("/")
         self.shard_index, self.shard_total = int(shard[0]), int(shard[1])
         self._callbacks = [u.strip() for u in headers.get("X-Carillon-Callback", "").split(",") if u.strip()]
-        self._canceled, self._state, self._log, self._lock, self._ended = False, {"state": "running"}, [], threading.Lock(), threading.Event()
+        self._accepted, self._canceled, self._state, self._log, self._lock, self._ended = False, False, {"state": "running"}, [], threading.Lock(), threading.Event()
 
     @property
     def canceled(self):
@@ -99,7 +99,8 @@ class Call:
             self._tell_log()
             if self._state is not told or time.monotonic() - at >= seconds:
                 told, at = self._state, time.monotonic()
-                self._tell("", json.dumps(told).encode(), "application/json")
+                within = {"within": f"{int(seconds * 3 + 5)}s"} if self._accepted else {}
+                self._tell("", json.dumps({**told, **within}).encode(), "application/json")
 
     def _report(self, end):
         """Until it is acknowledged, for a day."""
@@ -285,6 +286,7 @@ class Executor:
         return end
 
     def _run_accepted(self, task, call, entry):
+        call._accepted = True
         threading.Thread(target=call._beat, args=(self.heartbeat,), daemon=True).start()
         call._report(self._run(task, call, entry))
 

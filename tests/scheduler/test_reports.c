@@ -168,13 +168,63 @@ static void store_away_meanwhile(void **state)
     world_free(w);
 }
 
+static enum call_class class_of_first(const struct world *w)
+{
+    for (size_t i = 0; i < w->attempts.count; i++)
+        if (strcmp(w->attempts.items[i].step, "long") == 0 && w->attempts.items[i].n == 1)
+            return w->attempts.items[i].class;
+    return CALL_NONE;
+}
+
+/* One that promises the next sign of life and breaks it ends; one that keeps it goes on, whatever time it takes. */
+static void silence(void **state)
+{
+    (void)state;
+    int64_t job;
+    struct world *w = begin(accept_long, &job);
+    for (int i = 0; i < 20; i++) {
+        world_beat(w, w->calls.items[0], 30000);
+        world_run(w, 20000);
+    }
+    assert_int_equal(world_runs(w, job, NULL, RUN_RUNNING), 1);
+    world_run(w, 6000);
+    assert_int_equal(world_runs(w, job, NULL, RUN_RUNNING), 1);
+    world_run(w, 10000);
+    assert_int_equal(class_of_first(w), CALL_HEARTBEAT);
+    assert_int_equal(world_runs(w, job, NULL, RUN_FAILED), 1);
+    world_free(w);
+}
+
+/* A promise is known to the next owner, too, who grants a full period. */
+static void silence_after_a_take_over(void **state)
+{
+    (void)state;
+    int64_t job;
+    struct world *w = begin(accept_long, &job);
+    world_beat(w, w->calls.items[0], 30000);
+    world_run(w, 20000);
+    world_kill(w, 0, 0);
+    world_run(w, 20000);
+    (void)world_start(w, 0, true);
+    world_run(w, 20000);
+    assert_int_equal(world_runs(w, job, NULL, RUN_RUNNING), 1);
+    world_run(w, 30000);
+    assert_int_equal(class_of_first(w), CALL_HEARTBEAT);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(after_the_202),        cmocka_unit_test(before_the_202),
-        cmocka_unit_test(after_a_take_over),    cmocka_unit_test(of_an_earlier_call_of_the_key),
-        cmocka_unit_test(failure_and_delay),    cmocka_unit_test(too_late),
+        cmocka_unit_test(after_the_202),
+        cmocka_unit_test(before_the_202),
+        cmocka_unit_test(after_a_take_over),
+        cmocka_unit_test(of_an_earlier_call_of_the_key),
+        cmocka_unit_test(failure_and_delay),
+        cmocka_unit_test(too_late),
         cmocka_unit_test(store_away_meanwhile),
+        cmocka_unit_test(silence),
+        cmocka_unit_test(silence_after_a_take_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

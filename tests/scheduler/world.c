@@ -95,7 +95,7 @@ static void deliver(struct world *w, struct world_event *pending)
     else if (node->cut && event->kind != COORDINATION_LOST)
         return;
     for (int i = 0; i < WORLD_NODES; i++)
-        if (w->nodes[i].joined && !w->nodes[i].cut)
+        if (w->nodes[i].joined && !w->nodes[i].cut && w->nodes[i].self.boot != 0)
             nodes[event->node_count++] = w->nodes[i].self;
     event->nodes = nodes;
     for (int32_t i = 0; i < WORLD_SLOTS; i++)
@@ -365,6 +365,7 @@ void world_free(struct world *w)
     vec_release(&w->states);
     vec_release(&w->requests);
     vec_release(&w->reports);
+    vec_release(&w->beats);
     vec_release(&w->suspended);
     vec_release(&w->lingers);
     vec_release(&w->pending);
@@ -507,14 +508,31 @@ int64_t world_request(struct world *w, const struct request_row *row)
     return copy.id;
 }
 
+static int32_t try_of(const struct world_call *call)
+{
+    const char *last = strrchr(call->key, '.');
+    return (int32_t)strtol(last ? last + 1 : "0", NULL, 10);
+}
+
+void world_beat(struct world *w, const struct world_call *call, span within)
+{
+    int64_t run = strtoll(call->run, NULL, 10);
+    for (size_t i = 0; i < w->beats.count; i++)
+        if (w->beats.items[i].run == run && strcmp(w->beats.items[i].step, call->step) == 0) {
+            w->beats.items[i].at = w->now.wall;
+            return;
+        }
+    *vec_push(&w->beats) = (struct alive_row){
+        .run = run, .step = call->step, .key_try = try_of(call), .at = w->now.wall, .progress = -1, .within = within};
+}
+
 size_t world_report(struct world *w, const struct world_call *call, enum report_state state, const char *result)
 {
     struct world_report *report = vec_push(&w->reports);
-    const char *last = strrchr(call->key, '.');
     report->row = (struct report_row){.id = (int64_t)w->reports.count,
                                       .run = strtoll(call->run, NULL, 10),
                                       .step = call->step,
-                                      .key_try = (int32_t)strtol(last ? last + 1 : "0", NULL, 10),
+                                      .key_try = try_of(call),
                                       .state = state,
                                       .result = result,
                                       .until = INSTANT_NONE,

@@ -91,6 +91,7 @@ struct world {
     VEC(struct trigger_state_row) states;
     VEC(struct request_row) requests;
     VEC(struct world_report) reports;
+    VEC(struct alive_row) beats;
     VEC(int64_t) suspended;
     VEC(struct linger_row) lingers;
     VEC(struct pending) pending;
@@ -139,6 +140,8 @@ void world_run(struct world *world, span ms);
 int64_t world_put(struct world *world, enum document_kind kind, const char *name, const char *spec_json);
 void world_delete(struct world *world, int64_t id);
 int64_t world_request(struct world *world, const struct request_row *row);
+/* A sign of life of this call now, which promises the next within so many ms. */
+void world_beat(struct world *w, const struct world_call *call, span within);
 /* What the executor of this call reports, as the store shows it from now on. Texts are borrowed. Returns its index. */
 size_t world_report(struct world *world, const struct world_call *call, enum report_state state, const char *result);
 

@@ -181,6 +181,8 @@ static void write_rows(struct world *w, const struct store_batch *b)
                     w->reports.items[k].outcome = keep(w, b->reports[i].outcome);
                 w->reports.items[k].closed++;
             }
+    for (size_t i = 0; i < b->move_count; i++)
+        b->moves[i].outcome = owns(w, b->boot, b->moves[i].row.slot) ? OUTCOME_EXISTS : OUTCOME_SLOT_LOST; /* no room */
     for (size_t i = 0; i < b->suspended_count; i++)
         vec_add(&w->suspended, b->suspended_jobs[i]);
 }
@@ -433,6 +435,19 @@ static enum node_wish wish_of(const struct world *w, const char *node)
     return index < WORLD_NODES ? w->nodes[index].wish : NODE_WORK;
 }
 
+/* Of runs that the boot drives. */
+static enum status alive(const struct world *w, struct store_op *op)
+{
+    struct store_alive_read *read = &op->alive_read;
+    read->rows = arena_array(&op->arena, struct alive_row, w->beats.count + 1);
+    for (size_t i = 0; i < w->beats.count; i++)
+        for (size_t k = 0; k < w->runs.count; k++)
+            if (w->runs.items[k].id == w->beats.items[i].run && w->runs.items[k].boot == read->boot &&
+                w->beats.items[i].at.ms > read->since)
+                read->rows[read->count++] = w->beats.items[i];
+    return STATUS_OK;
+}
+
 static enum status poll(struct world *w, struct store_op *op)
 {
     struct store_poll *p = &op->poll;
@@ -607,6 +622,8 @@ static enum status perform(struct world *w, struct store_op *op)
         return run_read(w, op);
     case STORE_RUNS_OPEN:
         return runs_open(w, op);
+    case STORE_ALIVE_READ:
+        return alive(w, op);
     case STORE_POLL:
         return poll(w, op);
     case STORE_BATCH:

@@ -57,29 +57,97 @@ static void tell(struct life *life, enum coordination_event_kind kind, const str
     send_notice(life, notice, delay);
 }
 
-static void tell_lists(struct life *life)
+static uint64_t nodes_digest(const struct coordination_node *nodes, size_t count)
+{
+    uint64_t digest = count;
+    for (size_t i = 0; i < count; i++) {
+        const struct coordination_node *n = &nodes[i];
+        char text[320];
+        (void)snprintf(text, sizeof text, "%s %lld %s %d %d %s %d%d%d", n->node, (long long)n->boot, n->address,
+                       n->weight, n->capacity, n->pool, n->store_ok, n->draining, n->offline);
+        digest = hash_text(text, digest);
+    }
+    return digest | 1;
+}
+
+static uint64_t claims_digest(const struct coordination_claim *claims, size_t count)
+{
+    uint64_t digest = count;
+    for (size_t i = 0; i < count; i++)
+        digest = hash_mix(digest ^ hash_mix((uint64_t)claims[i].czxid ^ (uint64_t)claims[i].slot << 40));
+    return digest | 1;
+}
+
+static void tell_nodes(struct life *life)
 {
     struct world *world = life->world;
-    struct notice *nodes = mem_new(struct notice), *claims = mem_new(struct notice);
-    nodes->event.kind = COORDINATION_NODES;
-    nodes->nodes = mem_alloc((world->sessions.count + 1) * sizeof *nodes->nodes);
+    struct notice *notice = mem_new(struct notice);
+    notice->event.kind = COORDINATION_NODES;
+    notice->nodes = mem_alloc((world->sessions.count + 1) * sizeof *notice->nodes);
     for (size_t i = 0; i < world->sessions.count; i++)
-        if (world->sessions.items[i].has_node)
-            nodes->nodes[nodes->event.node_count++] = world->sessions.items[i].self;
-    nodes->event.nodes = nodes->nodes;
-    claims->event.kind = COORDINATION_CLAIMS;
-    claims->claims = mem_alloc((world->claims.count + 1) * sizeof *claims->claims);
+        if (world->sessions.items[i].has_node && world->sessions.items[i].self.boot != 0)
+            notice->nodes[notice->event.node_count++] = world->sessions.items[i].self;
+    notice->event.nodes = notice->nodes;
+    uint64_t digest = nodes_digest(notice->nodes, notice->event.node_count);
+    if (digest == life->told_nodes) { /* only what is new is told, as the service does */
+        free(notice->nodes);
+        free(notice);
+        return;
+    }
+    life->told_nodes = digest;
+    world->tally.node_reads += 1 + (int64_t)notice->event.node_count;
+    send_notice(life, notice, 1);
+}
+
+/* As adapters/coordination/zookeeper_claims.c reads: the list, and the new ones; all of them when the list's version
+ * has moved by more than names came and went. */
+static void count_claim_reads(struct life *life)
+{
+    struct world *world = life->world;
+    int64_t now[CLAIM_SLOTS_ALL] = {0}, changes = 0, fresh = 0;
+    for (size_t i = 0; i < world->claims.count; i++)
+        now[world->claims.items[i].slot] = world->claims.items[i].czxid;
+    for (size_t i = 0; i < CLAIM_SLOTS_ALL; i++) {
+        fresh += now[i] && !life->claims_seen[i];
+        changes += !now[i] != !life->claims_seen[i];
+    }
+    bool whole = !life->claims_version || world->claims_version - life->claims_version != changes;
+    world->tally.claim_reads += 1 + (whole ? (int64_t)world->claims.count : fresh);
+    world->tally.whole_reads += whole;
+    memcpy(life->claims_seen, now, sizeof now);
+    life->claims_version = world->claims_version;
+}
+
+static void tell_claims(struct life *life)
+{
+    struct world *world = life->world;
+    struct notice *notice = mem_new(struct notice);
+    notice->event.kind = COORDINATION_CLAIMS;
+    notice->claims = mem_alloc((world->claims.count + 1) * sizeof *notice->claims);
     for (size_t i = 0; i < world->claims.count; i++) {
         const struct claim *from = &world->claims.items[i];
-        struct coordination_claim *to = &claims->claims[claims->event.claim_count++];
+        struct coordination_claim *to = &notice->claims[notice->event.claim_count++];
         to->slot = from->slot;
         to->czxid = from->czxid;
         to->boot = from->boot;
         (void)snprintf(to->node, sizeof to->node, "%s", from->node);
     }
-    claims->event.claims = claims->claims;
-    send_notice(life, nodes, 1);
-    send_notice(life, claims, 2);
+    notice->event.claims = notice->claims;
+    uint64_t digest = claims_digest(notice->claims, notice->event.claim_count);
+    if (digest == life->told_claims) {
+        free(notice->claims);
+        free(notice);
+        return;
+    }
+    life->told_claims = digest;
+    count_claim_reads(life);
+    send_notice(life, notice, 2);
+}
+
+static void tell_lists(struct life *life)
+{
+    tell_nodes(life);
+    tell_claims(life);
 }
 
 static void open_session(struct life *life)
@@ -95,6 +163,7 @@ static void open_session(struct life *life)
     life->session = session->id;
     life->connected = true;
     life->told_suspended = false;
+    life->told_nodes = life->told_claims = 0;
     world_trace(world, "%s has session %lld", life->node->name, (long long)session->id);
     tell(life, COORDINATION_CONNECTED, NULL, 0);
 }
@@ -141,7 +210,10 @@ static void claim_arrives(struct life *life, void *context)
         return;
     if (reachable(life) && session_of(world, life->session)) {
         struct claim *claim = find_claim(world, answer.slot);
+        world->tally.creates++;
+        world->tally.taken += claim && claim->session != life->session;
         if (!claim) {
+            world->claims_version++;
             claim = vec_push(&world->claims);
             *claim = (struct claim){
                 .slot = answer.slot, .session = life->session, .czxid = ++world->next_czxid, .boot = life->self.boot};
@@ -151,7 +223,7 @@ static void claim_arrives(struct life *life, void *context)
         answer.czxid = claim->czxid;
         answer.boot = claim->boot;
         (void)snprintf(answer.node, sizeof answer.node, "%s", claim->node);
-        if (world_chance(world, 2)) /* "create may have succeeded" */
+        if (world_chance(world, 2) && !world->calm) /* "create may have succeeded" */
             kind = COORDINATION_CLAIM_FAILED;
     }
     if (answer.slot < SIM_JOBS)
@@ -178,6 +250,7 @@ static void drop_claims(struct world *world, int64_t session, int32_t slot)
             memmove(world->claims.items + i, world->claims.items + i + 1,
                     (world->claims.count - i - 1) * sizeof *world->claims.items);
             world->claims.count--;
+            world->claims_version++;
         }
 }
 
@@ -186,6 +259,7 @@ static void release(struct coordination *c, int32_t slot)
     struct life *life = life_of(c);
     if (slot < SIM_JOBS)
         world_trace(life->world, "%s releases slot %d%s", life->node->name, slot, reachable(life) ? "" : ", in vain");
+    life->world->tally.releases++;
     if (reachable(life) && life->session)
         drop_claims(life->world, life->session, slot);
 }
@@ -255,6 +329,7 @@ static void tend(struct life *life)
         open_session(life);
     else if (life->told_suspended) {
         life->told_suspended = false;
+        life->told_nodes = life->told_claims = 0;
         tell(life, COORDINATION_CONNECTED, NULL, 0);
     }
     if (life->session)

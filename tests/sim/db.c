@@ -206,6 +206,13 @@ int64_t db_request(struct db *db, enum request_kind kind, int64_t job, int64_t r
     return request->row.id;
 }
 
+int64_t db_move(struct db *db, int64_t job, const char *node)
+{
+    int64_t id = db_request(db, REQUEST_MOVE, job, 0, false);
+    db->requests.items[db->requests.count - 1].row.node = node;
+    return id;
+}
+
 static struct db_node *find_node(struct db *db, const char *name)
 {
     for (size_t i = 0; i < db->nodes.count; i++)
@@ -340,6 +347,8 @@ static enum status op_slots_read(struct db *db, struct store_op *op)
     }
     for (size_t i = 0; i < db->jobs.count; i++)
         op->slots_read.rows[db->jobs.items[i].slot].jobs += !db->jobs.items[i].deleted;
+    for (size_t i = 0; i < CLAIM_SLOTS_ALL; i++)
+        op->slots_read.rows[i].node = op->slots_read.rows[i].jobs ? db->slots[i].node : NULL;
     return STATUS_OK;
 }
 
@@ -386,6 +395,7 @@ static struct definition_row job_definition(struct db *db, struct arena *arena, 
                                    .slot = job->slot,
                                    .paused = job->paused,
                                    .suspended = job->suspended,
+                                   .moves = job->moves,
                                    .owner_node = owner ? arena_text(arena, owner->node) : NULL,
                                    .owner_boot = db->slots[job->slot].owner_boot,
                                    .owner_since = {0}};
@@ -519,7 +529,8 @@ static enum status op_decided(struct db *db, struct store_op *op)
         return STATUS_FENCED;
     for (size_t i = 0; i < op->decided.count; i++) {
         int32_t slot = op->decided.slots[i].slot;
-        if (slot_owned(db, slot, op->decided.boot) && db->slots[slot].decided_through < op->decided.slots[i].through.ms)
+        if (slot_owned(db, slot, op->decided.boot) && db->slots[slot].moved_seq <= op->decided.feed_seq &&
+            db->slots[slot].decided_through < op->decided.slots[i].through.ms)
             db->slots[slot].decided_through = op->decided.slots[i].through.ms;
     }
     return STATUS_OK;
@@ -645,6 +656,22 @@ static enum status op_runs_open(struct db *db, struct store_op *op)
     return STATUS_OK;
 }
 
+/* Where its job is now. */
+static int32_t slot_of_request(struct db *db, size_t index)
+{
+    const struct request_row *row = &db->requests.items[index].row;
+    const struct db_job *job = db_find_job(db, row->job);
+    return job ? job->slot : row->slot;
+}
+
+/* Executors of the simulation promise no signs of life. */
+static enum status op_alive_read(struct db *db, struct store_op *op)
+{
+    (void)db;
+    op->alive_read.count = 0;
+    return STATUS_OK;
+}
+
 static enum status op_poll(struct db *db, struct store_op *op)
 {
     struct store_poll *poll = &op->poll;
@@ -665,7 +692,7 @@ static enum status op_poll(struct db *db, struct store_op *op)
         const struct request_row *row = &db->requests.items[i].row;
         const struct db_run *run = row->run ? db_find_run(db, row->run) : NULL; /* goes to whoever drives it */
         bool ours = run && !run_state_terminal(run->row.state) ? run->row.boot == poll->boot
-                                                               : slot_owned(db, row->slot, poll->boot);
+                                                               : slot_owned(db, slot_of_request(db, i), poll->boot);
         if (db->requests.items[i].outcome || !ours)
             continue;
         poll->requests[poll->request_count] = *row;
@@ -803,6 +830,65 @@ static void apply_slot_rows(struct db *db, struct store_batch *b)
             upsert_state(db, &b->states[i].row);
 }
 
+static int64_t jobs_in(const struct db *db, int32_t slot)
+{
+    int64_t jobs = 0;
+    for (size_t i = 0; i < db->jobs.count; i++)
+        jobs += db->jobs.items[i].slot == slot && !db->jobs.items[i].deleted;
+    return jobs;
+}
+
+static bool bound_to(const struct db *db, int32_t slot, const char *node)
+{
+    return node ? db->slots[slot].node && !strcmp(db->slots[slot].node, node) : slot < CLAIM_SLOTS;
+}
+
+/* The first slot of the node that has a job (so that jobs meet), else a free one. */
+static int32_t place(struct db *db, const char *node)
+{
+    int32_t from = node ? CLAIM_SLOTS : 0, to = node ? CLAIM_SLOTS_ALL : CLAIM_SLOTS, found = -1;
+    for (int32_t i = from; i < to && found < 0; i++)
+        if (node ? jobs_in(db, i) && bound_to(db, i, node) : !jobs_in(db, i))
+            found = i;
+    for (int32_t i = from; i < to && found < 0; i++)
+        if (!jobs_in(db, i))
+            found = i;
+    if (found >= CLAIM_SLOTS)
+        db->slots[found].node = node;
+    return found;
+}
+
+static void apply_move(struct db *db, struct store_move *move, int64_t boot)
+{
+    struct db_job *job = db_find_job(db, move->row.job);
+    move->outcome = slot_owned(db, move->row.slot, boot) ? OUTCOME_EXISTS : OUTCOME_SLOT_LOST;
+    if (move->outcome == OUTCOME_SLOT_LOST || !job || job->deleted || job->slot != move->row.slot)
+        return;
+    move->outcome = OUTCOME_DONE;
+    move->to = job->slot;
+    const char *node = NULL; /* the row's text is the caller's; that of a request stays */
+    for (size_t i = 0; i < db->requests.count; i++)
+        if (move->row.node && db->requests.items[i].row.node && !strcmp(db->requests.items[i].row.node, move->row.node))
+            node = db->requests.items[i].row.node;
+    if (bound_to(db, job->slot, node))
+        return;
+    struct db_slot *from = &db->slots[job->slot];
+    move->to = place(db, node);
+    struct db_slot *to = &db->slots[move->to];
+    for (size_t i = 0; i < db->open.count; i++)
+        if (db->open.items[i]->row.job == job->id)
+            db->open.items[i]->row.slot = move->to;
+    for (size_t i = 0; i < db->lingers.count; i++)
+        if (db->lingers.items[i].row.job == job->id)
+            db->lingers.items[i].row.slot = move->to;
+    job->slot = move->to;
+    job->moves++;
+    add_change(db, job->id);
+    to->moved_seq = (int64_t)db->changes.count;
+    if (to->decided_through > from->decided_through)
+        to->decided_through = from->decided_through;
+}
+
 static void add_wish(struct db *db, const struct request_row *wish)
 {
     for (size_t i = 0; i < db->requests.count; i++)
@@ -850,7 +936,9 @@ static enum status op_batch(struct db *db, struct store_op *op)
         fire->outcome = outcome(db, fire->run.slot, b->boot);
         if (fire->outcome == OUTCOME_DONE && twin(db, &fire->run))
             fire->outcome = OUTCOME_EXISTS;
-        if (fire->outcome == OUTCOME_SLOT_LOST && fire->run.origin == ORIGIN_RETRY)
+        const struct db_job *job = db_find_job(db, fire->run.job);
+        bool moved = job && job->slot != fire->run.slot; /* and its driver has not heard of it */
+        if ((fire->outcome == OUTCOME_SLOT_LOST || moved) && fire->run.origin == ORIGIN_RETRY)
             fire->outcome = OUTCOME_DEFERRED;
         if (fire->outcome == OUTCOME_DONE)
             insert_run(db, &fire->run);
@@ -869,6 +957,8 @@ static enum status op_batch(struct db *db, struct store_op *op)
         if (db_find_job(db, b->suspended_jobs[i]))
             db_find_job(db, b->suspended_jobs[i])->suspended = true;
     apply_rest(db, b);
+    for (size_t i = 0; i < b->move_count; i++)
+        apply_move(db, &b->moves[i], b->boot);
     return STATUS_OK;
 }
 
@@ -969,26 +1059,13 @@ static enum status op_retention(struct db *db, struct store_op *op)
 enum status db_execute(struct db *db, struct store_op *op)
 {
     static enum status (*const table[STORE_OPS])(struct db *, struct store_op *) = {
-        [STORE_CLUSTER] = op_cluster,
-        [STORE_BOOT_START] = op_boot_start,
-        [STORE_BOOT_READ] = op_boot_read,
-        [STORE_BOOT_FENCE] = op_boot_fence,
-        [STORE_BOOTS] = op_boots,
-        [STORE_LEASE] = op_lease,
-        [STORE_RETENTION] = op_retention,
-        [STORE_SLOTS_READ] = op_slots_read,
-        [STORE_SLOTS_TAKE] = op_slots_take,
-        [STORE_SLOTS_LOAD] = op_slots_load,
-        [STORE_DECIDED] = op_decided,
-        [STORE_RUNS_ADOPT] = op_runs_adopt,
-        [STORE_RUNS_OPEN] = op_runs_open,
-        [STORE_TRIGGERS] = op_triggers,
-        [STORE_FAILURES] = op_failures,
-        [STORE_RUNS_LIST] = op_runs_list,
-        [STORE_RUN_READ] = op_run_read,
-        [STORE_POLL] = op_poll,
-        [STORE_BATCH] = op_batch,
-        [STORE_BATCH_CHECK] = op_batch_check,
+        [STORE_CLUSTER] = op_cluster,         [STORE_BOOT_START] = op_boot_start, [STORE_BOOT_READ] = op_boot_read,
+        [STORE_BOOT_FENCE] = op_boot_fence,   [STORE_BOOTS] = op_boots,           [STORE_LEASE] = op_lease,
+        [STORE_RETENTION] = op_retention,     [STORE_SLOTS_READ] = op_slots_read, [STORE_SLOTS_TAKE] = op_slots_take,
+        [STORE_SLOTS_LOAD] = op_slots_load,   [STORE_DECIDED] = op_decided,       [STORE_RUNS_ADOPT] = op_runs_adopt,
+        [STORE_RUNS_OPEN] = op_runs_open,     [STORE_TRIGGERS] = op_triggers,     [STORE_FAILURES] = op_failures,
+        [STORE_RUNS_LIST] = op_runs_list,     [STORE_RUN_READ] = op_run_read,     [STORE_POLL] = op_poll,
+        [STORE_ALIVE_READ] = op_alive_read,   [STORE_BATCH] = op_batch,           [STORE_BATCH_CHECK] = op_batch_check,
         [STORE_DEFINITIONS] = op_definitions,
     };
     op->status = table[op->kind] ? table[op->kind](db, op) : STATUS_INVALID;

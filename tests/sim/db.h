@@ -16,6 +16,8 @@ struct db_boot {
 
 struct db_slot {
     int64_t generation, czxid, owner_boot, decided_through;
+    int64_t moved_seq; /* change by which a job came last */
+    const char *node;  /* bound to; NULL = not */
 };
 
 struct db_job {
@@ -23,6 +25,7 @@ struct db_job {
     int32_t slot;
     char *name;
     bool deleted, paused, suspended;
+    int64_t moves;
     int64_t deleted_at;
     struct db_version {
         int64_t version, created_at;
@@ -101,6 +104,8 @@ enum status db_execute(struct db *db, struct store_op *op);
 /* What people do. */
 int64_t db_put_job(struct db *db, const char *name, const char *json);
 void db_delete_job(struct db *db, int64_t job);
+/* A wish that the job live where `node` (a text that stays) holds it; NULL: in the shared slots. */
+int64_t db_move(struct db *db, int64_t job, const char *node);
 int64_t db_request(struct db *db, enum request_kind kind, int64_t job, int64_t run, bool skip_missed);
 
 void db_wish(struct db *db, const char *node, enum node_wish wish);

@@ -174,6 +174,12 @@ void check_batch(struct world *world, const struct store_batch *batch)
             check_linger(world, &batch->runs[i]);
     for (size_t i = 0; i < batch->attempt_count; i++)
         check_touched(world, batch->attempts[i].run);
+    for (size_t i = 0; i < batch->move_count; i++)
+        world_trace(world, "  boot %lld moves job %lld from slot %d to %d%s", (long long)batch->boot,
+                    (long long)batch->moves[i].row.job, batch->moves[i].row.slot, batch->moves[i].to,
+                    batch->moves[i].outcome == OUTCOME_DONE     ? ""
+                    : batch->moves[i].outcome == OUTCOME_EXISTS ? ", refused"
+                                                                : ", slot lost");
     check_overlap(world);
 }
 
@@ -353,9 +359,35 @@ static void check_run_end(struct world *world, const struct run_row *run)
                     (long long)run->id, (long long)run->job, run->reason ? ", " : "", run->reason ? run->reason : "");
 }
 
+/* Everything is healed and has had its time: nobody holds more than 1.1 of its share and one more. */
+static void check_balance(struct world *world)
+{
+    int64_t jobs = 0, nodes = (int64_t)world->sessions.count;
+    bool moved = false; /* by hand: then that node may hold more */
+    for (size_t i = 0; i < world->db.jobs.count; i++) {
+        jobs += !world->db.jobs.items[i].deleted;
+        moved = moved || world->db.jobs.items[i].slot >= CLAIM_SLOTS;
+    }
+    for (size_t n = 0; n < world->sessions.count; n++) {
+        const struct session *session = &world->sessions.items[n];
+        int64_t slots = 0, load = 0;
+        for (size_t i = 0; i < world->claims.count; i++) {
+            if (world->claims.items[i].session != session->id)
+                continue;
+            slots++;
+            for (size_t k = 0; k < world->db.jobs.count; k++)
+                load += !world->db.jobs.items[k].deleted && world->db.jobs.items[k].slot == world->claims.items[i].slot;
+        }
+        if (slots > 11 * CLAIM_SLOTS_ALL / (10 * nodes) + 1 || (load > 11 * jobs / (10 * nodes) + 1 && !moved))
+            world_break(world, "balance: %s of %lld nodes holds %lld slots and %lld of %lld jobs", session->self.node,
+                        (long long)nodes, (long long)slots, (long long)load, (long long)jobs);
+    }
+}
+
 void check_end(struct world *world)
 {
     const struct db *db = &world->db;
+    check_balance(world);
     for (size_t j = 0; j < sim_plan.job_count && !world->broken; j++) {
         const struct sim_job *job = &sim_plan.jobs[j];
         const struct db_job *row = db_find_job(&world->db, job->id);

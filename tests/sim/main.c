@@ -2,7 +2,8 @@
  *     sim --seeds FIRST COUNT      runs COUNT seeds; prints the first that breaks, with the command that repeats it;
  * exit 1 sim --seed N [--trace]       one seed sim --mutation fence|skip|double --seeds FIRST COUNT     exit 0 only if
  * some seed finds the fault that was built in sim --twice N                the same seed twice must take the same
- * course CARILLON_SIM_SEEDS overrides COUNT. */
+ * course sim --cluster balance|takeover|herd|drain|clock   clusters without random faults (cluster.c)
+ * CARILLON_SIM_SEEDS overrides COUNT. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,8 @@ int main(int argc, char **argv)
     bool trace = false, twice = false, found = false;
     struct totals totals = {0};
     for (int i = 1; i < argc; i++) {
+        if (i + 1 < argc && !strcmp(argv[i], "--cluster"))
+            return cluster_main(argv[i + 1]);
         if (!strcmp(argv[i], "--trace"))
             trace = true;
         else if (i + 1 < argc && !strcmp(argv[i], "--mutation"))

@@ -130,6 +130,8 @@ void node_start(struct world *world, size_t index)
     node->paused = false;
     settings_defaults(&life->settings);
     life->settings.scheduler.shutdown_grace = 20 * SPAN_SECOND;
+    if (node->weight)
+        life->settings.scheduler.weight = node->weight;
     (void)snprintf(life->address, sizeof life->address, "10.1.0.%zu:8421", index);
     store_port_init(life);
     coordination_port_init(life);

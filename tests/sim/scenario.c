@@ -149,6 +149,13 @@ static void people_act(struct world *world, void *context)
     if (!job || world->now > sim_plan.end - 20000)
         return;
     int64_t dice = world_draw(world, 1, 100);
+    if (world_chance(world, 15)) {
+        const char *node = world->nodes[world_draw(world, 0, (int64_t)world->node_count - 1)].name;
+        node = world_chance(world, 30) ? NULL : node;
+        world_trace(world, "people: move %s to %s", job->name, node ? node : "the shared slots");
+        (void)db_move(&world->db, job->id, node);
+        return;
+    }
     if (world->healing && dice <= 60)
         dice = 30; /* edits, pauses and deletions end with the faults, so that the ledger settles */
     if (dice <= 15) {
@@ -242,6 +249,9 @@ static void repair(struct world *world, void *context)
     case 15:
         adopt_coordination(world);
         break;
+    case 16:
+        db_wish(&world->db, node->name, NODE_WORK);
+        break;
     default:
         node->clock_offset = 0;
         break;
@@ -276,11 +286,13 @@ static void fault(struct world *world, void *context)
                                         "store slow",
                                         "SIGSTOP between commit and send",
                                         "restart storm",
-                                        "coordination wiped"};
+                                        "coordination wiped",
+                                        "wished offline"};
     int64_t dice = world_draw(world, 1, 100), last = world_draw(world, 100, 12000);
     int kind = dice <= 12   ? 0
                : dice <= 14 ? 14
-               : dice <= 18 ? 12
+               : dice <= 17 ? 12
+               : dice <= 20 ? 16
                : dice <= 23 ? 13
                : dice <= 32 ? 1
                : dice <= 42 ? 2
@@ -358,6 +370,10 @@ static void fault(struct world *world, void *context)
         coordination_wipe(world);
         sim_plan.wiped = true;
         break;
+    case 16:
+        db_wish(&world->db, node->name, NODE_DRAIN);
+        last += 5000;
+        break;
     default:
         for (size_t i = 0; i < world->node_count; i++)
             node_kill(world, i);
@@ -391,6 +407,7 @@ static void heal(struct world *world, void *context)
         node->cut_store = node->cut_coordination = node->cut_executors = false;
         node->clock_offset = 0;
         node->stop_at_commit = false;
+        db_wish(&world->db, node->name, NODE_WORK);
         node_resume(world, i);
         node_start(world, i);
     }

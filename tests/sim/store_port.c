@@ -109,6 +109,7 @@ static void submit(struct store *store, struct store_op *op)
     struct pending *pending = mem_new(struct pending);
     *pending = (struct pending){.op = op, .life = life};
     vec_add(&under_way, pending);
+    world->tally.store[op->kind]++;
     if (!reachable(life)) {
         answer(pending, STATUS_UNAVAILABLE, world_draw(world, 1, 800));
         return;

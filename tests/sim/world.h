@@ -14,7 +14,7 @@
 #include "scheduler/scheduler.h"
 #include "tests/sim/db.h"
 
-#define NODES_MAX 6
+#define NODES_MAX 64
 #define EXECUTORS_MAX 4
 
 enum mutation { MUTATION_NONE, MUTATION_FENCE, MUTATION_SKIP, MUTATION_DOUBLE };
@@ -41,8 +41,11 @@ struct life {
     struct settings settings;
     struct event *wake; /* pending call of scheduler_step; NULL = none */
     mono wake_at;
-    VEC(struct delivery *) inbox;        /* what arrived while the node was paused */
-    int64_t notices_at;                  /* of the coordination: in order, whatever the delay */
+    VEC(struct delivery *) inbox;     /* what arrived while the node was paused */
+    int64_t notices_at;               /* of the coordination: in order, whatever the delay */
+    uint64_t told_nodes, told_claims; /* digests of the lists that it was told last; 0 = none */
+    int64_t claims_version;           /* of the list that it read last; 0 = none */
+    int64_t claims_seen[CLAIM_SLOTS_ALL];
     int64_t write_free_at, read_free_at; /* one writer connection: operations in order */
     bool joined, connected, told_suspended;
     int64_t session;  /* 0 = none */
@@ -66,7 +69,7 @@ struct node {
     char name[32];
     struct life *life; /* NULL = down */
     bool paused;
-    int64_t clock_offset;
+    int64_t clock_offset, weight; /* weight 0: as the settings say */
     bool cut_store, cut_coordination, cut_executors;
     bool stop_at_commit; /* SIGSTOP at its next commit of a fire: before anything is sent */
 };
@@ -99,12 +102,23 @@ struct executor {
     int slow_until_calls;
 };
 
+/* What the schedulers ask of coordination and store, counted as the ZooKeeper backend would ask it. */
+struct tally {
+    int64_t node_reads, claim_reads,
+        whole_reads; /* lists and single nodes; lists of which every claim was read again */
+    int64_t creates, taken, releases;
+    int64_t store[STORE_OPS];
+};
+
 struct world {
     uint64_t seed;
     struct rng rng;
     int64_t now, begin, steps, still; /* still: events since time moved */
     struct heap events;
     struct db db;
+    struct tally tally;
+    int64_t claims_version; /* rises with every claim that is made or goes */
+    bool calm;              /* no reply is lost by chance */
     bool store_down, store_slow, coordination_down, lose_commits;
     int64_t next_session, next_czxid;
     VEC(struct session) sessions;
@@ -155,6 +169,9 @@ void check_batch(struct world *world, const struct store_batch *batch);
 void check_send(struct world *world, struct life *life, const struct sent_call *call);
 void check_arrival(struct world *world, const struct sent_call *call);
 void check_end(struct world *world);
+
+/* cluster.c: clusters without faults: how balanced, how quick, how much is asked. 0: all is well. */
+int cluster_main(const char *what);
 
 /* scenario.c: jobs, people and faults out of the seed */
 void scenario_prepare(struct world *world);

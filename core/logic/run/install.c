@@ -147,15 +147,16 @@ static void close_items(struct run *run, struct run_step *step, instant at)
 enum status install_step(struct run *run, struct run_step *step, const struct step_row *row)
 {
     struct step_memory *memory = memory_of(run, step);
-    enum status status = row->items && step->item == 0 ? install_list(run, step, row->items) : STATUS_OK;
-    if (status)
-        return status;
     const char *reason = NULL, *error = NULL, *result = NULL;
-    if (!text_set(&reason, row->reason) || !text_set(&error, row->error) || !text_set(&result, row->result)) {
+    bool ok = text_set(&reason, row->reason) && text_set(&error, row->error) && text_set(&result, row->result);
+    enum status status = ok ? STATUS_OK : STATUS_NO_MEMORY;
+    if (!status && row->items && step->item == 0) /* the last thing that can fail */
+        status = install_list(run, step, row->items);
+    if (status) {
         text_free(reason);
         text_free(error);
         text_free(result);
-        return STATUS_NO_MEMORY;
+        return status;
     }
     step_clear_texts(step, memory);
     step->state = row->state;

@@ -16,7 +16,7 @@ public final class Call {
     private final Map<String, Object> params;
     private List<String> lines = new ArrayList<>();
     private Map<String, Object> state = Map.of("state", "running");
-    volatile boolean canceled, over;
+    volatile boolean accepted, canceled, over;
 
     @SuppressWarnings("unchecked")
     Call(Executor executor, com.sun.net.httpserver.Headers headers, String body) {
@@ -112,7 +112,10 @@ public final class Call {
             if (!over && (now != told || System.nanoTime() - at > millis * 1000000)) {
                 told = now;
                 at = System.nanoTime();
-                tell("", Json.write(now), "application/json");
+                Map<String, Object> promise = new java.util.LinkedHashMap<>(now);
+                if (accepted)
+                    promise.put("within", millis * 3 / 1000 + 5 + "s");
+                tell("", Json.write(promise), "application/json");
             }
         }
     }

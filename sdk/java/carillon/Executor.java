@@ -266,6 +266,7 @@ public final class Executor {
         }
         if (known != null)
             return new Reply(200, known.done().join(), Map.of("Idempotency-Replayed", "true"));
+        call.accepted = async;
         if (!call.callbacks.isEmpty())
             threads.execute(() -> call.beat(heartbeat));
         if (async) {

@@ -892,6 +892,51 @@ static void test_digest(void **state)
     world_free(world);
 }
 
+static bool first_has_all(struct world *world)
+{
+    return world->members[0].won.count == CLAIM_SLOTS_ALL && world->members[0].claims.count == CLAIM_SLOTS_ALL;
+}
+
+/* One node holds everything: what does that lay upon the ensemble? */
+static void test_caps(void **state)
+{
+    int connection = 0;
+    (void)state;
+    if (!zookeeper_there())
+        skip();
+    struct world *world = world_make(&backends[1]);
+    member_join(world, 0, "0123456789012345678901234567890"); /* the longest name */
+    WAIT(world, all_see_all);
+    for (int32_t slot = 0; slot < CLAIM_SLOTS_ALL; slot++)
+        claim(&world->members[0], slot);
+    WAIT(world, first_has_all);
+    zhandle_t *handle = stranger(&connection);
+    static const char *const folders[] = {"/claims", "/nodes"};
+    int64_t ephemerals = 0, paths = 0;
+    for (size_t f = 0; f < 2; f++) {
+        struct String_vector names;
+        char path[256], data[PAYLOAD_MAX + 1];
+        (void)snprintf(path, sizeof path, "%s%s", world->chroot, folders[f]);
+        assert_int_equal(zoo_get_children(handle, path, 0, &names), ZOK);
+        for (int32_t i = 0; i < names.count; i++) {
+            struct Stat stat;
+            int length = sizeof data;
+            (void)snprintf(path, sizeof path, "%s%s/%s", world->chroot, folders[f], names.data[i]);
+            assert_int_equal(zoo_get(handle, path, 0, data, &length, &stat), ZOK);
+            assert_in_range(length, 1, 1024);
+            assert_in_range(strlen(path) - strlen(world->chroot), 1, OWN_PATH_MOST - 1);
+            ephemerals += stat.ephemeralOwner != 0;
+            paths += (int64_t)strlen(path);
+        }
+        deallocate_String_vector(&names);
+    }
+    assert_int_equal(ephemerals, CLAIM_SLOTS_ALL + 1);
+    assert_in_range(ephemerals, 1, EPHEMERALS_MOST);
+    assert_in_range(paths, 1, 128 * 1024); /* megabytes are dangerous */
+    (void)zookeeper_close(handle);
+    world_free(world);
+}
+
 static void test_urls(void **state)
 {
     static const struct {
@@ -971,6 +1016,7 @@ int main(void)
         cmocka_unit_test(test_local),        cmocka_unit_test(test_urls),       cmocka_unit_test(test_payloads),
         cmocka_unit_test(test_zookeeper),    cmocka_unit_test(test_cluster_id), cmocka_unit_test(test_foreign_data),
         cmocka_unit_test(test_wiped_later),  cmocka_unit_test(test_lost_reply), cmocka_unit_test(test_watchdog),
-        cmocka_unit_test(test_quick_change), cmocka_unit_test(test_restart),    cmocka_unit_test(test_digest)};
+        cmocka_unit_test(test_quick_change), cmocka_unit_test(test_restart),    cmocka_unit_test(test_digest),
+        cmocka_unit_test(test_caps)};
     return cmocka_run_group_tests_name("coordination", tests, NULL, NULL);
 }

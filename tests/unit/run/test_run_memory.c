@@ -3,24 +3,26 @@
 #include "tests/unit/memory.h"
 #include "tests/unit/run/support.h"
 
-static struct step_spec steps[3];
+static struct step_spec steps[4];
 static struct edge_spec edges[2] = {{.from = 0}, {.from = 1}};
 
 static void make(struct bench *b)
 {
-    *b = (struct bench){.where = "memory", .job = {.steps = steps, .step_count = 3}};
+    *b = (struct bench){.where = "memory", .job = {.steps = steps, .step_count = 4}};
     steps[0] = step_defaults("a");
     steps[1] = step_defaults("b");
     steps[2] = step_defaults("c");
     steps[2].after = edges;
     steps[2].after_count = 2;
     steps[2].params = "{\"x\":\"${steps.a.result.x}\"}";
+    steps[3] = step_defaults("d");
+    steps[3].routing = ROUTE_BROADCAST;
     (void)bench_add_task(b, "app/t");
     bench_instance(b, "h1", true, false);
     bench_create(b);
 }
 
-#define EVENTS 9
+#define EVENTS 12
 
 /* The k-th event of a small life. */
 static struct run_event event_of(const struct bench *b, int k)
@@ -44,8 +46,17 @@ static struct run_event event_of(const struct bench *b, int k)
         return (struct run_event){.kind = RUN_EVENT_STEP,
                                   .step = {.step = "b", .state = STEP_WAITING, .reason = "no_instance"}};
     case 6:
-        return (struct run_event){.kind = RUN_EVENT_CANCEL, .reason = "canceled"};
+        return (struct run_event){.kind = RUN_EVENT_STEP,
+                                  .step = {.step = "d", .state = STEP_RUNNING, .items = "[\"h1\",\"h2\"]"}};
     case 7:
+        return (struct run_event){
+            .kind = RUN_EVENT_ATTEMPT,
+            .attempt = {.step = "d", .item = 2, .n = 1, .key_try = 1, .instance = "h2", .node = "s9"}};
+    case 8:
+        return (struct run_event){.kind = RUN_EVENT_DRIVER, .boot = 10, .node = "s10"};
+    case 9:
+        return (struct run_event){.kind = RUN_EVENT_CANCEL, .reason = "canceled"};
+    case 10:
         return (struct run_event){
             .kind = RUN_EVENT_STEP,
             .step = {.step = "b", .state = STEP_CANCELED, .reason = "canceled", .error = "e", .result = "1"}};
