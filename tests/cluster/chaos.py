@@ -1,4 +1,5 @@
 """Faults at random over a loaded cluster, then the checker. `bench/chaos` and the tests drive it."""
+import collections
 import contextlib
 import random
 import threading
@@ -35,10 +36,10 @@ class Watch:
 
 
 class Asker:
-    """Enqueues a job over and over; what is acknowledged may not be lost, whatever happens."""
+    """Enqueues a job over and over; what is acknowledged may not be lost, whatever happens, and what cannot be done is answered 503."""
 
     def __init__(self, cluster):
-        self.cluster, self.acknowledged, self.refused, self.over = cluster, [], 0, threading.Event()
+        self.cluster, self.acknowledged, self.answers, self.over = cluster, [], collections.Counter(), threading.Event()
         self.thread = threading.Thread(target=self._ask, daemon=True)
         self.thread.start()
 
@@ -49,10 +50,10 @@ class Asker:
             server = self.cluster.orchestrators[n % len(self.cluster.orchestrators)]
             with contextlib.suppress(requests.RequestException, KeyError, ValueError):
                 answer = Api(server.url, self.cluster.token).call("POST", "/projects/default/jobs:enqueue", {"names": ["asked"]}, ok=False)
-                if answer.status_code == 200 and answer.json()["items"][0]["ok"]:
-                    self.acknowledged.append(answer.json()["items"][0]["result"]["run"])
-                else:
-                    self.refused += 1
+                item = answer.json()["items"][0] if answer.status_code == 200 else {"ok": False, "error": {"http": answer.status_code}}
+                self.answers[200 if item["ok"] else item["error"]["http"]] += 1
+                if item["ok"]:
+                    self.acknowledged.append(item["result"]["run"])
 
     def stop(self):
         self.over.set()
@@ -91,15 +92,16 @@ def finish(cluster, jobs, watch, asker, history, say):
     settle(cluster, 90)
     time.sleep(3)
     load.pause(cluster.api, jobs)
-    if asker:
-        asker.stop()
+    asker.stop()
     time.sleep(2)
     with contextlib.suppress(AssertionError):  # what is still open is the checker's to tell
         until(lambda: cluster.sql("SELECT COUNT(*) FROM run WHERE state < 2")[0][0] == "0" and
               cluster.sql("SELECT COUNT(*) FROM request WHERE open_slot IS NOT NULL")[0][0] == "0", 120, "all runs to end")
     watch.stop()
     exec_windows = [(h["begin"], h["finish"] + 2000) for h in history if h["excuses"] == "exec"]
-    return Check(cluster, jobs, history, asker.acknowledged if asker else ()).run(watch.fenced, exec_windows)
+    check = Check(cluster, jobs, history, asker.acknowledged).run(watch.fenced, exec_windows)
+    check.wrong += [f"{n} requests were answered {status}" for status, n in asker.answers.items() if status not in (200, 503)]
+    return check
 
 
 def run(cluster, seconds, seed, count, names=None, say=print, rest=(2, 10), once=False):

@@ -32,7 +32,7 @@ def kill(cluster, rng):
     """kill -9 of a scheduler, back after more or less than its session."""
     node = pick(cluster, rng)
     cluster.schedulers[node].kill()
-    time.sleep(rng.choice([0.2, 2, 12]))
+    time.sleep(rng.choice([0.2, cluster.session / 3, cluster.session * 2]))
     back(cluster, node)
 
 
@@ -41,7 +41,7 @@ def stop_long(cluster, rng):
     """A zombie: stopped for longer than its session, then continued."""
     server = cluster.schedulers[pick(cluster, rng)]
     server.signal(signal.SIGSTOP)
-    time.sleep(cluster.session + cluster.tick + rng.uniform(1, 8))
+    time.sleep(long(cluster, rng))
     server.signal(signal.SIGCONT)
 
 
@@ -144,7 +144,7 @@ def stop_in_transaction(cluster, rng):
     cluster.links(f"{node}-db catch before commit")
     if cluster.links.caught(10):
         server.signal(signal.SIGSTOP)
-        time.sleep(cluster.session + cluster.tick + 6)
+        time.sleep(long(cluster, rng))
     cluster.links(f"{node}-db flow")
     server.signal(signal.SIGCONT)
 
@@ -170,7 +170,8 @@ def cut(links, command, seconds):
 
 
 def long(cluster, rng):
-    return cluster.session + cluster.tick + rng.uniform(2, 8)
+    """Longer than a session lives, and the take-over takes."""
+    return cluster.session + cluster.tick + 1 + rng.uniform(0.2, 1.2) * cluster.session
 
 
 def short(_, rng):
