@@ -52,6 +52,7 @@ bool ownership_settled(const struct scheduler *s);
 bool ownership_others(const struct scheduler *s);                   /* somebody else could take over */
 void slots_answered(struct scheduler *s, struct work *work);        /* SLOTS_READ */
 void slots_step(struct scheduler *s);                               /* take, load, gate */
+void slots_rule(struct scheduler *s, int64_t poll);                 /* this poll has been answered */
 struct slot *slot_get(struct scheduler *s, int32_t slot);           /* NULL: no such slot */
 void slot_lost(struct scheduler *s, int32_t slot, const char *why); /* why NULL: said nowhere */
 void slot_reload(struct scheduler *s, int32_t slot);                /* what we know of it is not what the store knows */

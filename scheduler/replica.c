@@ -304,6 +304,7 @@ static void poll_answered(struct scheduler *s, struct work *work)
                          __ATOMIC_RELAXED);
     }
     registered_polled(s, poll->instances);
+    slots_rule(s, work->number);
     requests_take(s, poll->requests, poll->request_count);
     seen_polled(&s->requests, work->number);
     reports_take(s, poll->reports, poll->report_count);

@@ -1,5 +1,6 @@
 /* A won claim on its way to being ruled: raise the epoch in the store (SLOTS_TAKE), load the slot's jobs (SLOTS_LOAD),
- * wait until the replica has reached the feed head that was read after the raise. Only then anything fires.
+ * wait until the replica has reached the feed head that was read after the raise, and a poll has told what is wished.
+ * Only then anything fires.
  *
  *   free ─▶ claiming ─▶ won ─▶ taking ─▶ taken ─▶ loading ─▶ loaded ─▶ ruled ─▶ free
  */
@@ -263,6 +264,7 @@ static void load_answered(struct scheduler *s, struct work *work)
         struct slot *slot = slot_get(s, load->slots[i]);
         if (slot->phase == SLOT_LOADING)
             slot->phase = ok ? SLOT_LOADED : SLOT_TAKEN;
+        slot->loaded_poll = s->poll_number;
     }
     if (!ok) {
         s->load_retry = mono_add(s->now.mono, 250);
@@ -344,13 +346,20 @@ static void load_again(struct scheduler *s, struct slot *slot)
     s->busy = true;
 }
 
-static void rule_loaded(struct scheduler *s)
+/* SLOTS_LOAD leaves out our own runs: they must be known first, or overlap would miss them. */
+static bool gate_open(const struct scheduler *s, const struct slot *slot)
 {
-    if (s->feed_seq < 0 || !recovery_settled(s))
-        return; /* SLOTS_LOAD leaves out our own runs: they must be known first, or overlap would miss them */
+    return slot->phase == SLOT_LOADED && s->feed_seq >= 0 && s->feed_seq >= slot->feed_head && recovery_settled(s);
+}
+
+/* What people wished while nobody ruled the slot is known before anything fires, or a pause would come after the
+ * instants that it holds back: so the slot is ruled by the answer of a poll, and by one that was asked after the load.
+ */
+void slots_rule(struct scheduler *s, int64_t poll)
+{
     for (size_t i = 0; i < s->slot_count; i++) {
         struct slot *slot = &s->slots[i];
-        if (slot->phase != SLOT_LOADED || s->feed_seq < slot->feed_head)
+        if (!gate_open(s, slot) || poll <= slot->loaded_poll)
             continue;
         if (slot->stale) {
             load_again(s, slot);
@@ -367,8 +376,15 @@ static void rule_loaded(struct scheduler *s)
             if (job->loaded)
                 activation_loaded(s, job);
         }
-        s->poking = true; /* requests of the slot may wait */
     }
+}
+
+static void ask_before_rule(struct scheduler *s)
+{
+    if (mono_cmp(s->store_down_since, MONO_NEVER) != 0)
+        return;
+    for (size_t i = 0; i < s->slot_count && !s->poking; i++)
+        s->poking = gate_open(s, &s->slots[i]);
 }
 
 void slots_step(struct scheduler *s)
@@ -377,7 +393,7 @@ void slots_step(struct scheduler *s)
         return;
     take_won(s);
     load_taken(s);
-    rule_loaded(s);
+    ask_before_rule(s);
     s->slots_coming = 0;
     for (size_t i = 0; i < s->slot_count; i++)
         s->slots_coming += s->slots[i].phase >= SLOT_WON && s->slots[i].phase < SLOT_RULED;

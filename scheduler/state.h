@@ -311,7 +311,8 @@ struct slot {
     int64_t czxid;      /* of our claim; 0: none held (a ruled slot without a claim is ruled until the store refuses) */
     int64_t jobs_known; /* load, from the store */
     int64_t feed_head;
-    int64_t claim_boot; /* who holds the claim; 0: nobody */
+    int64_t loaded_poll; /* the last poll that was submitted before its jobs were loaded */
+    int64_t claim_boot;  /* who holds the claim; 0: nobody */
     char claim_node[32];
     mono free_since; /* unclaimed since; MONO_NEVER while claimed */
     mono retry_at;   /* after a refusal: not before */

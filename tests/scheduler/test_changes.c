@@ -31,6 +31,27 @@ static void deletion_while_down(void **state)
     }
 }
 
+/* Everything was down when its job was paused: what was due after that is held back, what was due before it is not. */
+static void pause_while_down(void **state)
+{
+    (void)state;
+    struct world *w = world_create("2026-03-01T00:00:00.300Z");
+    int64_t job = world_put(
+        w, DOCUMENT_JOB, "j",
+        "{\"triggers\":[{\"every\":\"1s\",\"align\":true,\"misfire\":\"all\"}],\"overlap\":\"allow\"," URL_STEP "}");
+    (void)world_start(w, 0, true);
+    world_run(w, 3500);
+    world_kill(w, 0, 0);
+    size_t runs = world_runs(w, job, NULL, -1);
+    world_run(w, 3000);
+    (void)world_request(w, &(struct request_row){.kind = REQUEST_PAUSE, .job = job});
+    world_run(w, 10000);
+    (void)world_start(w, 0, true);
+    world_run(w, 5000);
+    assert_int_equal(world_runs(w, job, NULL, -1), runs + 3);
+    world_free(w);
+}
+
 /* A whole job is paused whatever triggers it has, had, or will have. */
 static void pause_without_triggers(void **state)
 {
@@ -116,7 +137,8 @@ static void edit_during_an_outage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(deletion_while_down), cmocka_unit_test(pause_without_triggers),
-                                       cmocka_unit_test(trigger_comes_paused), cmocka_unit_test(edit_during_an_outage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(deletion_while_down), cmocka_unit_test(pause_while_down),
+                                       cmocka_unit_test(pause_without_triggers), cmocka_unit_test(trigger_comes_paused),
+                                       cmocka_unit_test(edit_during_an_outage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
