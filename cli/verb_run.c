@@ -10,6 +10,7 @@
 #define REQUEST_FLAGS                                                                                           \
     {"--param", NULL, "K=V", "parameter; V is JSON, or text when it is none; may be repeated"},                 \
         {"--params", NULL, "JSON", "all parameters as a JSON object"},                                          \
+        {"--idempotency-key", NULL, "KEY", "asked again with it within a day, the first run is the answer"},    \
     {                                                                                                           \
         "--scheduled-at", NULL, "TIME", "the run's scheduled time (RFC 3339; default: the time of the request)" \
     }
@@ -169,6 +170,10 @@ static enum exit_code call_verb(const struct args *args, const char *path_suffix
     if (starts && args_get(args, "--scheduled-at")) {
         str_add(&body, ",\"scheduled_at\":");
         str_add_json(&body, args_get(args, "--scheduled-at"));
+    }
+    if (starts && args_get(args, "--idempotency-key")) {
+        str_add(&body, ",\"idempotency_key\":");
+        str_add_json(&body, args_get(args, "--idempotency-key"));
     }
     str_add(&body, "}");
     if (ok) {

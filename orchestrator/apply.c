@@ -97,7 +97,10 @@ static bool check_set(struct call *call, struct set *set, struct slice documents
     if (set->details.errors) {
         char count[24];
         (void)snprintf(count, sizeof count, "%zu", set->details.errors);
-        call_fail(call, DEFINITION_INVALID, "count", count, NULL);
+        char all[24];
+        (void)snprintf(all, sizeof all, "%zu", set->count);
+        call_fail(call, set->count > 1 ? DOCUMENTS_INVALID : DEFINITION_INVALID, "count", count, "documents", all,
+                  NULL);
         call->problem.details = set->details;
         set->details = (struct details){0};
         return false;

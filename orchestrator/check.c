@@ -229,6 +229,27 @@ static void check_task(struct job_check *c, size_t index)
     str_release(&known);
 }
 
+/* A text that begins with the name of the member that its path ends in. */
+static const char *without_name(const char *text, const char *member)
+{
+    size_t length = strlen(member);
+    return length && !strncmp(text, member, length) && !strncmp(text + length, ": ", 2) ? text + length + 2 : text;
+}
+
+/* A trigger whose instants all lie behind us is no fault, but hardly what somebody meant to write today. */
+static void warn_of_the_past(struct job_check *c, size_t index, const struct trigger_spec *trigger,
+                             const struct schedule *schedule)
+{
+    const instant now = c->catalog->call->now.wall;
+    const struct schedule_memory fresh = {now, INSTANT_NONE};
+    char path[FAULT_PATH_MAX];
+    if (!schedule || trigger->kind == TRIGGER_DELAY || schedule_next_fire(schedule, &fresh, now).ms != INT64_MAX)
+        return;
+    (void)snprintf(path, sizeof path, "%s%sspec.triggers[%zu]", c->prefix, c->separator, index + c->offset);
+    details_add(c->details, DEFINITION_INVALID, true, path,
+                "it will not fire: every instant that it names lies in the past");
+}
+
 static void check_triggers(struct job_check *c)
 {
     const struct job_spec *job = c->job;
@@ -245,7 +266,8 @@ static void check_triggers(struct job_check *c)
             (void)snprintf(path, sizeof path, "%s%sspec.triggers[%zu].cron", c->prefix, c->separator, i + c->offset);
             if (cron_parse(trigger->cron, trigger->dialect, "", &cron, &warnings, NULL) == STATUS_OK)
                 for (size_t w = 0; w < warnings.count; w++)
-                    details_add(c->details, DEFINITION_INVALID, true, path, "%s", warnings.items[w].text);
+                    details_add(c->details, DEFINITION_INVALID, true, path, "%s",
+                                without_name(warnings.items[w].text, "cron"));
             cron_free(cron);
             faults_release(&warnings);
         }
@@ -254,8 +276,9 @@ static void check_triggers(struct job_check *c)
             !c->catalog->failed) {
             (void)snprintf(path, sizeof path, "%s%sspec.triggers[%zu]%s%s", c->prefix, c->separator, i + c->offset,
                            *member ? "." : "", member);
-            details_add(c->details, DEFINITION_INVALID, false, path, "%s", err.text);
+            details_add(c->details, DEFINITION_INVALID, false, path, "%s", without_name(err.text, member));
         }
+        warn_of_the_past(c, i, trigger, schedule);
         schedule_free(schedule);
     }
 }

@@ -28,6 +28,12 @@ static const struct entry {
 [RUN_UNKNOWN]        = {"SCHEDULING_NOTFOUND_004", 404, {
     "Run {run} does not exist, or it has ended.",
     "运行 {run} 不存在或已经结束。"}},
+[RUN_NONE]           = {"SCHEDULING_NOTFOUND_004", 404, {
+    "There is no run {run} in project \"{project}\"; it may be older than what is kept.",
+    "项目“{project}”中没有运行 {run};它可能已超出保留期限。"}},
+[DOCUMENTS_INVALID]  = {"SCHEDULING_VALIDATION_001", 400, {
+    "There are {count} fault(s) in the {documents} documents; nothing was written. Each is in the details with its document and path.",
+    "{documents} 个文档中共有 {count} 处错误,未写入任何内容;details 中列出了每处错误所在的文档及路径。"}},
 [DEFINITION_INVALID] = {"SCHEDULING_VALIDATION_001", 400, {
     "The document has {count} fault(s); nothing was written. Each is in the details with its path.",
     "文档有 {count} 处错误,未写入任何内容;details 中列出了每处错误及其路径。"}},

@@ -362,7 +362,7 @@ void run_get(struct call *call)
     struct out out = out_to(call_body(call));
     int64_t id;
     if (!id_parse(call->id, &id)) {
-        call_fail(call, RUN_UNKNOWN, "run", call->id, NULL);
+        call_fail(call, RUN_NONE, "run", call->id, "project", call->project, NULL);
         return;
     }
     store_op_init(&op, STORE_RUN_READ);
@@ -381,7 +381,7 @@ void run_get(struct call *call)
         run_write_alive(call, id, &out);
         out_close(&out, '}');
     } else if (op.status == STATUS_NOT_FOUND) {
-        call_fail(call, RUN_UNKNOWN, "run", call->id, NULL);
+        call_fail(call, RUN_NONE, "run", call->id, "project", call->project, NULL);
     } else {
         problem_of_store(&call->problem, &op);
     }

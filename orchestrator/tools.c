@@ -95,7 +95,8 @@ static void answer_cron(struct call *call, const struct cron_question *q)
         out_close(&out, ']');
         out_close(&out, '}');
     } else {
-        details_add(&call->problem.details, DEFINITION_INVALID, false, "cron", "%s", err.text);
+        const char *reason = strncmp(err.text, "cron: ", 6) ? err.text : err.text + 6; /* its path says so */
+        details_add(&call->problem.details, DEFINITION_INVALID, false, "cron", "%s", reason);
         call_fail(call, EXPRESSION_INVALID, "reason", err.text, NULL);
     }
     faults_release(&warnings);

@@ -285,7 +285,8 @@ static void test_texts(void **state)
         bool warning = strstr(problem_code_text((enum problem_code)code), "_WARNING_") != NULL;
         assert_int_equal(problem_status((enum problem_code)code) < 400, warning);
         for (int other = 1; other < code; other++) /* the two faces of VALIDATION_001 apart */
-            if (code != EXPRESSION_INVALID)
+            if (code != EXPRESSION_INVALID && code != DOCUMENTS_INVALID && code != DEFINITION_INVALID &&
+                code != RUN_NONE)
                 assert_string_not_equal(problem_code_text((enum problem_code)code),
                                         problem_code_text((enum problem_code)other));
         str_release(&en);

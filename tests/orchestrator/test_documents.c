@@ -343,6 +343,51 @@ static void test_schedule_batch(void **state)
     answer_release(&a);
 }
 
+/* Told when it is written, not found out by waiting. */
+static void test_what_lies_in_the_past_is_warned_of(void **state)
+{
+    struct api *api = *state;
+    static const struct {
+        int line;
+        const char *trigger;
+        int warnings;
+    } cases[] = {
+        {__LINE__, "{\"at\":\"2020-01-01T00:00:00Z\"}", 1},
+        {__LINE__, "{\"cron\":\"0 0 0 1 1 ? 2020\"}", 1},
+        {__LINE__, "{\"every\":\"1m\",\"end\":\"2020-01-01T00:00:00Z\"}", 1},
+        {__LINE__, "{\"at\":\"2099-01-01T00:00:00Z\"}", 0},
+        {__LINE__, "{\"every\":\"1m\"}", 0},
+        {__LINE__, "{\"delay\":\"1m\"}", 0},
+    };
+    api_shop(api);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char body[400];
+        (void)snprintf(body, sizeof body,
+                       "{\"spec\":{\"triggers\":[%s],\"graph\":[{\"step\":\"a\",\"task\":\"ledger/extract\"}]}}",
+                       cases[i].trigger);
+        struct answer a = api_call(api, "PUT", "/api/v1/projects/shop/jobs/past", body);
+        if (a.status >= 300 || cJSON_GetArraySize(answer_at(&a, "warnings")) != cases[i].warnings)
+            fail_msg("line %d: %d %s", cases[i].line, a.status, a.text);
+        if (cases[i].warnings)
+            assert_string_equal(answer_text(&a, "warnings.0.path"), "spec.triggers[0]");
+        answer_release(&a);
+    }
+    struct answer a =
+        api_call(api, "PUT", "/api/v1/projects/shop/jobs/past",
+                 "{\"spec\":{\"triggers\":[{\"cron\":\"61 * * * *\"}],\"graph\":[{\"step\":\"a\",\"kind\":"
+                 "\"noop\"}]}}");
+    assert_int_equal(a.status, 400);
+    assert_string_equal(answer_text(&a, "error.details.0.path"), "spec.triggers[0].cron");
+    assert_int_equal(strncmp(answer_text(&a, "error.details.0.message"), "position", 8), 0);
+    answer_release(&a);
+    a = api_call(api, "POST", "/api/v1/apply",
+                 "{\"documents\":[{\"kind\":\"Job\",\"metadata\":{\"name\":\"a\"},\"spec\":{}},"
+                 "{\"kind\":\"Job\",\"metadata\":{\"name\":\"b\"},\"spec\":{}}]}");
+    assert_int_equal(a.status, 400);
+    assert_non_null(strstr(answer_text(&a, "error.message"), "in the 2 documents"));
+    answer_release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +399,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_applications, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_apply, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_schedule_batch, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_what_lies_in_the_past_is_warned_of, api_setup, api_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,6 +144,8 @@ def test_requests_carry_parameters(world):
     run = ID.search(world("enqueue", "params", "--scheduled-at", "2026-01-02T03:04:05Z").stdout).group()
     assert world.server.api.ended(run)["scheduled_at"] == "2026-01-02T03:04:05.000Z"
     assert world.json("enqueue", "params")["items"][0]["ok"]
+    first, again = (ID.search(world("enqueue", "params", "--idempotency-key", "k1").stdout).group() for _ in range(2))
+    assert first == again
     for args in (("--param", "x"), ("--params", "[1]"), ("--params", "{x:1}"), ("--scheduled-at", "tomorrow")):
         world("run", "params", *args, code=2)
 
