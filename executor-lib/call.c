@@ -102,13 +102,13 @@ EXPORT int64_t carillon_call_epoch(const struct carillon_call *call)
 
 EXPORT int carillon_call_shard_index(const struct carillon_call *call)
 {
-    return atoi(call->texts[CALL_SHARD]);
+    return atoi(call->texts[CALL_SHARD_INDEX]);
 }
 
 EXPORT int carillon_call_shard_total(const struct carillon_call *call)
 {
-    const char *total = strchr(call->texts[CALL_SHARD], '/');
-    return total && atoi(total + 1) > 0 ? atoi(total + 1) : 1;
+    int total = atoi(call->texts[CALL_SHARD_TOTAL]);
+    return total > 0 ? total : 1;
 }
 
 EXPORT int carillon_call_interrupted(const struct carillon_call *call)

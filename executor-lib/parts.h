@@ -30,10 +30,11 @@ struct task {
 };
 
 /* Copies of struct carillon_options. */
-#define OPTION_TEXTS(X)                                                                                   \
-    X(listen)                                                                                             \
-    X(idempotency_dir) X(application_key) X(callers) X(servers) X(zookeeper) X(zookeeper_auth) X(project) \
-        X(application) X(advertise) X(version)
+#define OPTION_TEXTS(X)                                                                                            \
+    X(listen)                                                                                                      \
+    X(idempotency_dir)                                                                                             \
+    X(application_key) X(callers) X(servers) X(zookeeper) X(zookeeper_auth) X(project) X(application) X(advertise) \
+        X(version)
 
 struct carillon_executor {
     struct carillon_options options;
@@ -65,7 +66,8 @@ struct carillon_executor {
     X(CALL_CALLBACK, "X-Carillon-Callback")         \
     X(CALL_ATTEMPT, "X-Carillon-Attempt")           \
     X(CALL_EPOCH, "X-Carillon-Epoch")               \
-    X(CALL_SHARD, "X-Carillon-Shard")
+    X(CALL_SHARD_INDEX, "X-Carillon-Shard-Index")   \
+    X(CALL_SHARD_TOTAL, "X-Carillon-Shard-Total")
 
 enum call_text {
 #define CALL_TEXT_ENUM(symbol, header) symbol,

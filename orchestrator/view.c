@@ -131,8 +131,12 @@ static bool pick(struct arena *arena, const struct store_triggers *all, int64_t 
     ret->states = arena_array(arena, struct trigger_state_row, all->state_count + 1);
     ret->open_runs = arena_array(arena, struct run_row, all->open_run_count + 1);
     ret->waiting = arena_array(arena, struct step_row, all->waiting_count + 1);
-    if (!ret->cursors || !ret->states || !ret->open_runs || !ret->waiting)
+    ret->lingers = arena_array(arena, struct linger_row, all->linger_count + 1);
+    if (!ret->cursors || !ret->states || !ret->open_runs || !ret->waiting || !ret->lingers)
         return false;
+    for (size_t i = 0; i < all->linger_count; i++)
+        if (all->lingers[i].job == job)
+            ret->lingers[ret->linger_count++] = all->lingers[i];
     for (size_t i = 0; i < all->cursor_count; i++)
         if (all->cursors[i].job == job)
             ret->cursors[ret->cursor_count++] = all->cursors[i];

@@ -82,16 +82,14 @@ void crypto_application_key(const unsigned char cluster_key[32], const char *app
 }
 
 /* Standard Webhooks: the MAC covers "<id>.<timestamp>.<body>". */
-static void derived_sign(struct signer *signer, const char *application, const char *id, int64_t timestamp,
+static void webhook_sign(const unsigned char *key, size_t key_length, const char *id, int64_t timestamp,
                          const char *body, size_t length, char ret[SIGNATURE_SIZE])
 {
-    const struct derived_signer *derived = (const struct derived_signer *)signer;
-    unsigned char key[MAC_BYTES], mac[MAC_BYTES];
+    unsigned char mac[MAC_BYTES];
     crypto_auth_hmacsha256_state state;
     char time[32];
     int time_length = snprintf(time, sizeof time, ".%lld.", (long long)timestamp);
-    application_key(derived->cluster_key, application, key);
-    (void)crypto_auth_hmacsha256_init(&state, key, sizeof key);
+    (void)crypto_auth_hmacsha256_init(&state, key, key_length);
     (void)crypto_auth_hmacsha256_update(&state, (const unsigned char *)id, strlen(id));
     (void)crypto_auth_hmacsha256_update(&state, (const unsigned char *)time, (unsigned long long)time_length);
     if (length > 0)
@@ -99,8 +97,33 @@ static void derived_sign(struct signer *signer, const char *application, const c
     (void)crypto_auth_hmacsha256_final(&state, mac);
     memcpy(ret, "v1,", 3);
     (void)sodium_bin2base64(ret + 3, SIGNATURE_SIZE - 3, mac, sizeof mac, sodium_base64_VARIANT_ORIGINAL);
-    sodium_memzero(key, sizeof key);
     sodium_memzero(&state, sizeof state);
+}
+
+static void derived_sign(struct signer *signer, const char *application, const char *id, int64_t timestamp,
+                         const char *body, size_t length, char ret[SIGNATURE_SIZE])
+{
+    const struct derived_signer *derived = (const struct derived_signer *)signer;
+    unsigned char key[MAC_BYTES];
+    application_key(derived->cluster_key, application, key);
+    webhook_sign(key, sizeof key, id, timestamp, body, length, ret);
+    sodium_memzero(key, sizeof key);
+}
+
+bool crypto_webhook_sign(const char *key, const char *id, int64_t timestamp, const char *body, size_t length,
+                         char ret[SIGNATURE_SIZE])
+{
+    static const char prefix[] = "whsec_";
+    unsigned char bytes[64];
+    size_t count = 0;
+    if (strncmp(key, prefix, sizeof prefix - 1) != 0 ||
+        sodium_base642bin(bytes, sizeof bytes, key + sizeof prefix - 1, strlen(key + sizeof prefix - 1), NULL, &count,
+                          NULL, sodium_base64_VARIANT_ORIGINAL) != 0 ||
+        count == 0)
+        return false;
+    webhook_sign(bytes, count, id, timestamp, body, length, ret);
+    sodium_memzero(bytes, sizeof bytes);
+    return true;
 }
 
 /* Its own prefix: no token is ever the key of an application. */

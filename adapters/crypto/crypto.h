@@ -23,5 +23,8 @@ bool crypto_equal(const void *a, const void *b, size_t length); /* constant time
 struct signer *crypto_signer(const unsigned char cluster_key[32]);
 /* Key of an application as "whsec_<base64>", for those who check signatures. */
 void crypto_application_key(const unsigned char cluster_key[32], const char *application, char ret[SIGNATURE_SIZE]);
+/* "v1,<base64>" of Standard Webhooks with such a key. false: that is no key. */
+bool crypto_webhook_sign(const char *key, const char *id, int64_t timestamp, const char *body, size_t length,
+                         char ret[SIGNATURE_SIZE]);
 
 #endif

@@ -44,7 +44,7 @@ static const struct setting table[] = {
      "local: (one process) or zk://host:port[,host:port…]/chroot"},
     {"coordination.session_timeout", SETTING_SPAN, AT(coordination.session_timeout), "6s", NULL, SPAN_SECOND, 5 * SPAN_MINUTE, false, false,
      "a node unheard of for so long loses its slots"},
-    {"coordination.claim_slots", SETTING_INT, AT(coordination.claim_slots), "1024", NULL, 1, CLAIM_SLOTS, false, false,
+    {"coordination.claim_slots", SETTING_INT, AT(coordination.claim_slots), "1024", NULL, CLAIM_SLOTS, CLAIM_SLOTS, false, false,
      "slots that jobs are spread over; fixed when the cluster is made"},
     {"coordination.lease_ttl", SETTING_SPAN, AT(coordination.lease_ttl), "30s", NULL, SPAN_SECOND, SPAN_HOUR, false, false,
      "how long a lease in the store holds without being renewed"},

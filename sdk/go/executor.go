@@ -408,7 +408,10 @@ func (e *Executor) newCall(h http.Header, body []byte) *Call {
 	}
 	c.Attempt, _ = strconv.Atoi(h.Get("X-Carillon-Attempt"))
 	c.Epoch, _ = strconv.ParseInt(h.Get("X-Carillon-Epoch"), 10, 64)
-	_, _ = fmt.Sscanf(h.Get("X-Carillon-Shard"), "%d/%d", &c.ShardIndex, &c.ShardTotal)
+	c.ShardIndex, _ = strconv.Atoi(h.Get("X-Carillon-Shard-Index"))
+	if total, err := strconv.Atoi(h.Get("X-Carillon-Shard-Total")); err == nil {
+		c.ShardTotal = total
+	}
 	for _, address := range strings.Split(h.Get("X-Carillon-Callback"), ",") {
 		if address = strings.TrimSpace(address); address != "" {
 			c.callbacks = append(c.callbacks, address)

@@ -74,9 +74,8 @@ class Call {
     this.epoch = Number(text('x-carillon-epoch') || 0)
     this.scheduledAt = text('x-carillon-scheduled-at')
     this.deadline = text('x-carillon-deadline')
-    const [index, total] = (text('x-carillon-shard') || '0/1').split('/').map(Number)
-    this.shardIndex = index
-    this.shardTotal = total
+    this.shardIndex = Number(text('x-carillon-shard-index') || 0)
+    this.shardTotal = Number(text('x-carillon-shard-total') || 1)
     this.callbacks = text('x-carillon-callback').split(',').map((u) => u.trim()).filter(Boolean)
     this.state = { state: 'running' }
     this.lines = []

@@ -58,8 +58,7 @@ class Call:
         self._executor, self.params = executor, params
         self.key, self.run, self.job, self.step = (headers.get(n, "") for n in ("Idempotency-Key", "X-Carillon-Run", "X-Carillon-Job", "X-Carillon-Step"))
         self.attempt, self.scheduled_at, self.deadline = headers.get("X-Carillon-Attempt"), headers.get("X-Carillon-Scheduled-At"), headers.get("X-Carillon-Deadline")
-        shard = headers.get("X-Carillon-Shard", "0/1").split("/")
-        self.shard_index, self.shard_total = int(shard[0]), int(shard[1])
+        self.shard_index, self.shard_total = int(headers.get("X-Carillon-Shard-Index", 0)), int(headers.get("X-Carillon-Shard-Total", 1))
         self._callbacks = [u.strip() for u in headers.get("X-Carillon-Callback", "").split(",") if u.strip()]
         self._accepted, self._canceled, self._state, self._log, self._lock, self._ended = False, False, {"state": "running"}, [], threading.Lock(), threading.Event()
 

@@ -51,13 +51,17 @@ static void c_claim(struct coordination *c, int32_t slot)
 {
     struct world_node *node = node_of_coordination(c);
     struct world *w = node->world;
+    if (slot < WORLD_SLOTS && w->claims[slot] != 0 && w->claim_boot[slot] == node->self.boot) { /* once more */
+        tell(w, node->index, w->lose_claims ? COORDINATION_CLAIM_FAILED : COORDINATION_CLAIM_WON, 1, slot);
+        return;
+    }
     if (slot >= WORLD_SLOTS || w->claims[slot] != 0) {
         tell(w, node->index, COORDINATION_CLAIM_TAKEN, 1, slot);
         return;
     }
     w->claims[slot] = ++w->next_czxid;
     w->claim_boot[slot] = node->self.boot;
-    tell(w, node->index, COORDINATION_CLAIM_WON, 1, slot);
+    tell(w, node->index, w->lose_claims ? COORDINATION_CLAIM_FAILED : COORDINATION_CLAIM_WON, 1, slot);
     tell_all(w, COORDINATION_CLAIMS);
 }
 

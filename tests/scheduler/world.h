@@ -104,7 +104,8 @@ struct world {
     int fail_batches;        /* so many batches meet this status */
     enum status fail_status; /* UNKNOWN with `fail_commits`: it took place all the same */
     bool fail_commits;
-    bool lose_adopt; /* the next RUNS_ADOPT takes place, its reply is lost */
+    bool lose_claims; /* claims are made, and the answer says that they failed */
+    bool lose_adopt;  /* the next RUNS_ADOPT takes place, its reply is lost */
     bool store_down;
     int64_t call_ms;                                             /* how long a call takes */
     int (*script)(struct world *world, struct world_call *call); /* NULL: 200 {"status":"success"} */

@@ -409,13 +409,14 @@ static bool in_slots(const struct store_slots_load *load, int32_t slot)
     return false;
 }
 
-/* Where the trigger of a job stands (all jobs of the scenarios have one, `t`): the newest activation of a version, and
- * the last instant that is a run or a skip, as far as decided_through does not say more. */
-static void load_cursor(struct db *db, struct arena *arena, const struct db_job *job, struct trigger_cursor *ret)
+/* Where a trigger of a job stands (all jobs of the scenarios have `t`, some versions `u`, too): the newest activation
+ * of a version, and the last instant that is a run or a skip, as far as decided_through does not say more. */
+static void load_cursor(struct db *db, struct arena *arena, const struct db_job *job, const char *trigger,
+                        struct trigger_cursor *ret)
 {
     int64_t through = db->slots[job->slot].decided_through;
     *ret = (struct trigger_cursor){
-        .job = job->id, .trigger = arena_text(arena, "t"), .from = INSTANT_NONE, .decided = INSTANT_NONE};
+        .job = job->id, .trigger = arena_text(arena, trigger), .from = INSTANT_NONE, .decided = INSTANT_NONE};
     for (size_t i = 0; i < db->activations.count; i++) {
         const struct activation_row *row = &db->activations.items[i].row;
         if (row->job != job->id || row->kind != ACTIVATION_VERSION || row->from.ms < ret->from.ms ||
@@ -426,24 +427,37 @@ static void load_cursor(struct db *db, struct arena *arena, const struct db_job 
     }
     for (size_t i = 0; i < db->order.count; i++) {
         const struct run_row *run = &db->order.items[i]->row;
-        if (run->job == job->id && run->generation == 0 && !strcmp(run->trigger, "t") &&
+        if (run->job == job->id && run->generation == 0 && !strcmp(run->trigger, trigger) &&
             run->scheduled_at.ms >= through)
             ret->decided = instant_max(ret->decided, run->scheduled_at);
     }
     for (size_t i = 0; i < db->skips.count; i++)
-        if (db->skips.items[i].row.job == job->id && db->skips.items[i].row.to.ms >= through)
+        if (db->skips.items[i].row.job == job->id && db->skips.items[i].row.to.ms >= through &&
+            !strcmp(db->skips.items[i].trigger, trigger))
             ret->decided = instant_max(ret->decided, db->skips.items[i].row.to);
     if (ret->version && through >= ret->from.ms)
         ret->decided = instant_max(ret->decided, (instant){through});
 }
 
+/* Of each trigger that the job ever had. */
+static void load_cursors_of(struct db *db, struct arena *arena, const struct db_job *job, struct trigger_cursor *rows,
+                            size_t *count)
+{
+    bool second = false;
+    for (size_t i = 0; i < job->version_count; i++)
+        second = second || strstr(job->versions[i].json, "{\"name\":\"u\"");
+    load_cursor(db, arena, job, "t", &rows[(*count)++]);
+    if (second)
+        load_cursor(db, arena, job, "u", &rows[(*count)++]);
+}
+
 static void load_cursors(struct db *db, struct store_op *op)
 {
     struct store_slots_load *load = &op->slots_load;
-    load->cursors = arena_array(&op->arena, struct trigger_cursor, db->jobs.count + 1);
+    load->cursors = arena_array(&op->arena, struct trigger_cursor, 2 * db->jobs.count + 1);
     for (size_t i = 0; i < db->jobs.count; i++)
         if (in_slots(load, db->jobs.items[i].slot))
-            load_cursor(db, &op->arena, &db->jobs.items[i], &load->cursors[load->cursor_count++]);
+            load_cursors_of(db, &op->arena, &db->jobs.items[i], load->cursors, &load->cursor_count);
 }
 
 static void copy_run(struct arena *arena, struct run_row *to, const struct run_row *from)
@@ -561,8 +575,8 @@ static enum status op_triggers(struct db *db, struct store_op *op)
     const struct db_job *job = db_find_job(db, triggers->job);
     if (!job)
         return STATUS_NOT_FOUND;
-    triggers->cursors = arena_array(&op->arena, struct trigger_cursor, 1);
-    load_cursor(db, &op->arena, job, &triggers->cursors[triggers->cursor_count++]);
+    triggers->cursors = arena_array(&op->arena, struct trigger_cursor, 2);
+    load_cursors_of(db, &op->arena, job, triggers->cursors, &triggers->cursor_count);
     triggers->open_runs = arena_array(&op->arena, struct run_row, db->open.count + 1);
     for (size_t i = 0; i < db->open.count; i++)
         if (db->open.items[i]->row.job == job->id)

@@ -231,19 +231,19 @@ void check_arrival(struct world *world, const struct sent_call *call)
  * ------------------------------------------------------------------------ */
 
 /* Outcomes of one instant: runs of generation 0 and skips that cover it. */
-static int outcomes(const struct db *db, int64_t job, int64_t at, int *ret_runs)
+static int outcomes(const struct db *db, int64_t job, const char *trigger, int64_t at, int *ret_runs)
 {
     int skips = 0;
     *ret_runs = 0;
     for (size_t i = 0; i < db->order.count; i++) {
         const struct run_row *run = &db->order.items[i]->row;
         *ret_runs +=
-            run->job == job && run->generation == 0 && run->scheduled_at.ms == at && !strcmp(run->trigger, "t");
+            run->job == job && run->generation == 0 && run->scheduled_at.ms == at && !strcmp(run->trigger, trigger);
     }
     for (size_t i = 0; i < db->skips.count; i++) {
         const struct db_skip *skip = &db->skips.items[i];
         skips +=
-            skip->row.job == job && !strcmp(skip->trigger, "t") && skip->row.from.ms <= at && at <= skip->row.to.ms;
+            skip->row.job == job && !strcmp(skip->trigger, trigger) && skip->row.from.ms <= at && at <= skip->row.to.ms;
     }
     return skips;
 }
@@ -268,48 +268,38 @@ static void tell_outcomes(struct world *world, const struct sim_job *job, int64_
     }
 }
 
-static void check_segment(struct world *world, const struct sim_job *job, int64_t period, int64_t from, int64_t until)
+static void check_segment(struct world *world, const struct sim_job *job, const char *trigger, int64_t period,
+                          int64_t from, int64_t until)
 {
     for (int64_t at = (from + period - 1) / period * period; at < until; at += period) {
-        int runs, skips = outcomes(&world->db, job->id, at, &runs);
+        int runs, skips = outcomes(&world->db, job->id, trigger, at, &runs);
         if (runs + skips != 1) {
             tell_outcomes(world, job, at);
-            world_break(world, "invariant 2: %s at %.3f has %d runs and %d skips", job->name,
+            world_break(world, "invariant 2: %s of %s at %.3f has %d runs and %d skips", trigger, job->name,
                         (double)(at - world->begin) / 1000, runs, skips);
         }
     }
 }
 
-/* Everything from the first activation to its pause, deletion or the end must be decided. */
-static void check_ledger(struct world *world, const struct sim_job *job)
+/* Everything from the first activation to its pause, deletion or the end must be decided. period: by version. */
+static void check_promises(struct world *world, const struct sim_job *job, const char *name, const int64_t *periods)
 {
     const struct db *db = &world->db;
     int64_t until = world->now - 3000, from = 0, period = 0;
-    bool complete = false;
-    int64_t fires = 0;
     for (size_t i = 0; i < db->states.count; i++)
-        if (db->states.items[i].row.job == job->id && *db->states.items[i].trigger &&
+        if (db->states.items[i].row.job == job->id && !strcmp(db->states.items[i].trigger, name) &&
             (db->states.items[i].row.paused || db->states.items[i].row.job_paused))
             until = until < db->states.items[i].row.paused_since.ms ? until : db->states.items[i].row.paused_since.ms;
-    for (size_t i = 0; i < db->order.count; i++)
-        fires += db->order.items[i]->row.job == job->id && db->order.items[i]->row.generation == 0 &&
-                 !strcmp(db->order.items[i]->row.trigger, "t");
-    complete = job->max_fires && fires >= job->max_fires;
-    if (job->max_fires && fires > job->max_fires)
-        world_break(world, "%s has %lld runs, max_fires is %lld", job->name, (long long)fires,
-                    (long long)job->max_fires);
-    if (complete || job->kind > SIM_CRON)
-        return;
     for (size_t i = 0; i < db->activations.count; i++) {
         const struct activation_row *row = &db->activations.items[i].row;
         const char *trigger = db->activations.items[i].trigger;
-        if (row->job != job->id || (*trigger && strcmp(trigger, "t")))
+        if (row->job != job->id || (*trigger && strcmp(trigger, name)))
             continue;
         if (row->kind == ACTIVATION_VERSION) {
             if (period)
-                check_segment(world, job, period, from, row->from.ms < until ? row->from.ms : until);
+                check_segment(world, job, name, period, from, row->from.ms < until ? row->from.ms : until);
             from = row->from.ms;
-            period = job->period[row->version];
+            period = periods[row->version];
         } else if (row->kind == ACTIVATION_DELETE) {
             until = until < row->from.ms ? until : row->from.ms;
             if (row->from.ms < job->deleted_at)
@@ -317,12 +307,27 @@ static void check_ledger(struct world *world, const struct sim_job *job)
                             (long long)(job->deleted_at - row->from.ms));
         }
     }
-    if (!period && job->deleted)
-        return; /* before anybody could activate it */
-    if (!period)
+    if (period)
+        check_segment(world, job, name, period, from, until);
+    else if (!from && !job->deleted) /* deleted: before anybody could activate it */
         world_break(world, "invariant 9: %s was acknowledged, but no version of it was ever activated", job->name);
-    else
-        check_segment(world, job, period, from, until);
+}
+
+static void check_ledger(struct world *world, const struct sim_job *job)
+{
+    const struct db *db = &world->db;
+    int64_t fires = 0;
+    for (size_t i = 0; i < db->order.count; i++)
+        fires += db->order.items[i]->row.job == job->id && db->order.items[i]->row.generation == 0 &&
+                 !strcmp(db->order.items[i]->row.trigger, "t");
+    if (job->max_fires && fires > job->max_fires)
+        world_break(world, "%s has %lld runs, max_fires is %lld", job->name, (long long)fires,
+                    (long long)job->max_fires);
+    if (job->kind > SIM_CRON)
+        return;
+    if (!job->max_fires || fires < job->max_fires)
+        check_promises(world, job, "t", job->period);
+    check_promises(world, job, "u", job->more);
 }
 
 static bool owner_alive(const struct world *world, int64_t boot)

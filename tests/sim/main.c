@@ -2,7 +2,7 @@
  *     sim --seeds FIRST COUNT      runs COUNT seeds; prints the first that breaks, with the command that repeats it;
  * exit 1 sim --seed N [--trace]       one seed sim --mutation fence|skip|double --seeds FIRST COUNT     exit 0 only if
  * some seed finds the fault that was built in sim --twice N                the same seed twice must take the same
- * course sim --cluster balance|takeover|herd|drain|clock   clusters without random faults (cluster.c)
+ * course sim --cluster balance|takeover|herd|herds|drain|clock   clusters without random faults (cluster.c)
  * CARILLON_SIM_SEEDS overrides COUNT. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -92,6 +92,10 @@ static void put_job(struct world *world, struct sim_job *job)
         "{\"apiVersion\":\"carillon/v1\",\"kind\":\"Job\",\"metadata\":{\"project\":\"default\",\"name\":\"%s\"},\"spec\":{\"triggers\":[",
         job->name);
     write_trigger(world, job, &json);
+    job->more[job->version] = job->kind <= SIM_CRON && world_chance(world, 25) ? world_draw(world, 1, 4) * 700 : 0;
+    if (job->more[job->version])
+        str_addf(&json, ",{\"name\":\"u\",\"every\":\"%lldms\",\"align\":true,\"misfire\":\"%s\"}",
+                 (long long)job->more[job->version], world_chance(world, 50) ? "latest" : "all");
     job->retries[job->version] = world_chance(world, 25) ? (int)world_draw(world, 1, 2) : 0;
     str_addf(&json, "],\"retry\":{\"max\":%d,\"delay\":\"700ms\"}", job->retries[job->version]);
     job->failures[job->version] = world_chance(world, 15) ? (int)world_draw(world, 1, 3) : 0;

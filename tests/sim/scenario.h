@@ -19,6 +19,7 @@ struct sim_job {
     char name[32];
     enum sim_kind kind;
     int64_t period[SIM_VERSIONS + 1]; /* by version: instants are multiples of it (EVERY, CRON) */
+    int64_t more[SIM_VERSIONS + 1];   /* the same of a second trigger, `u`; 0 = this version has none */
     int64_t at;                       /* AT */
     int retries[SIM_VERSIONS + 1];    /* by version: of a failed run */
     int failures[SIM_VERSIONS + 1];   /* by version: in a row, until it is suspended; 0 = for ever */

@@ -16,7 +16,8 @@ def cluster(services):
     db, zk = services
     name = "carillon_" + uuid.uuid4().hex[:8]
     settings = ["--set", f"store.url={db.database(name)}", "--set", f"coordination.url=zk://127.0.0.1:{zk.port}/{name}",
-                "--set", "coordination.session_timeout=2s", "--set", "dispatch.allow=127.0.0.0/8"]
+                "--set", "coordination.session_timeout=2s", "--set", "coordination.moves_per_second=500", "--set",
+                "dispatch.allow=127.0.0.0/8"]
     env = {"CARILLON_STORE_PASSWORD": db.password}
     processes = []
 

@@ -277,10 +277,10 @@ def test_an_end_that_nobody_took_outlives_kill_9(example, executor, tmp_path):
 
 def test_shards(example):
     e = example("broadcast-executor")
-    parts = [e.post("/share", headers={"X-Carillon-Shard": f"{i}/3"}).json()["result"] for i in range(3)]
+    parts = [e.post("/share", headers={"X-Carillon-Shard-Index": str(i), "X-Carillon-Shard-Total": "3"}).json()["result"] for i in range(3)]
     assert [p["shard"] for p in parts] == [0, 1, 2] and sum(p["sum"] for p in parts) == sum(range(100))
     assert e.post("/share").json()["result"] == {"shard": 0, "of": 1, "numbers": 100, "sum": 4950}
-    assert e.post("/reload", headers={"X-Carillon-Shard": "1/2"}).json()["result"]["of"] == 2
+    assert e.post("/reload", headers={"X-Carillon-Shard-Index": "1", "X-Carillon-Shard-Total": "2"}).json()["result"]["of"] == 2
 
 
 # ---- the library as it is installed -----------------------------------------------------------------------------------------

@@ -64,6 +64,9 @@ def test_by_the_library(standalone, example):
     time.sleep(1)
     used = {standalone.api.ended(standalone.api.enqueue("sum"))["steps"][0]["attempts"][0]["instance"] for _ in range(4)}
     assert used == {f"127.0.0.1:{first.port}", f"127.0.0.1:{second.port}"}
+    standalone.api.job("parts", [{"step": "share", "task": "rest/share", "routing": "shard", "shards": 4}, {"step": "all", "task": "rest/reload", "routing": "broadcast", "after": ["share"]}])
+    parts = standalone.api.ended(standalone.api.enqueue("parts"))
+    assert parts["state"] == "succeeded", parts
     assert first.stop() == 0
     until(lambda: instances(standalone, "rest") == [f"127.0.0.1:{second.port}"], 5, what="the first one to leave at once")
     time.sleep(0.8)

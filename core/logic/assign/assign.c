@@ -87,7 +87,7 @@ int32_t assign_rank(const struct assign_node *nodes, size_t node_count, int32_t 
 struct place {     /* of one node */
     int32_t group; /* −1: unwilling */
     int64_t jobs, slots;
-    struct assign_bound bound;
+    struct assign_bound bound, share;
 };
 
 struct item { /* a slot that waits for its place, or a present owner's that may have to go */
@@ -216,7 +216,7 @@ static void bound_jobs(struct work *w, int32_t group, int64_t jobs, int64_t weig
             if (w->places[i].group != group || w->places[i].bound.jobs >= 0 || capacity <= 0 ||
                 capacity * weights >= jobs * weight)
                 continue;
-            w->places[i].bound.jobs = capacity;
+            w->places[i].bound.jobs = w->places[i].share.jobs = capacity;
             jobs -= capacity;
             weights -= weight;
             again = true;
@@ -227,6 +227,7 @@ static void bound_jobs(struct work *w, int32_t group, int64_t jobs, int64_t weig
         if (place->group != group || place->bound.jobs >= 0)
             continue;
         place->bound.jobs = bound_of(jobs, weight_of(&w->nodes[i]), weights);
+        place->share.jobs = jobs * weight_of(&w->nodes[i]) / weights;
         if (limited && w->nodes[i].capacity > 0 && place->bound.jobs > w->nodes[i].capacity)
             place->bound.jobs = w->nodes[i].capacity;
     }
@@ -244,8 +245,10 @@ static void bound_group(struct work *w, int32_t group)
         if (w->places[i].group == group)
             weights += weight_of(&w->nodes[i]);
     for (size_t i = 0; i < w->node_count; i++)
-        if (w->places[i].group == group)
+        if (w->places[i].group == group) {
             w->places[i].bound = (struct assign_bound){-1, bound_of(slots, weight_of(&w->nodes[i]), weights)};
+            w->places[i].share.slots = slots * weight_of(&w->nodes[i]) / weights;
+        }
     bound_jobs(w, group, jobs, weights);
 }
 
@@ -397,6 +400,67 @@ static void place_rest(struct work *w)
     }
 }
 
+/* ---- who comes late gets something, too ----------------------------------------------------------------------------
+ */
+
+/* May the slot's owner give it to `node`, who has too little? Nobody falls below his own share by that. */
+static bool may_give(const struct work *w, size_t index, int32_t node, bool loaded)
+{
+    const struct assign_slot *slot = &w->slots[index];
+    int32_t owner = w->ret[index];
+    if (owner < 0 || owner == node || w->groups[index] != w->places[node].group || (slot->jobs > 0) != loaded ||
+        pinned_to(w, slot) >= 0)
+        return false;
+    const struct place *from = &w->places[owner], *to = &w->places[node];
+    return loaded ? from->jobs - slot->jobs >= from->share.jobs && to->jobs + slot->jobs <= to->share.jobs
+                  : from->slots > from->share.slots;
+}
+
+static bool lacks(const struct place *place, bool loaded)
+{
+    return loaded ? place->jobs < 9 * place->share.jobs / 10 : place->slots < 9 * place->share.slots / 10;
+}
+
+/* Up to 0.9 of its share, from those who hold more than theirs, what it prefers first. */
+static void fill(struct work *w, int32_t node, bool loaded)
+{
+    size_t count = 0;
+    if (!lacks(&w->places[node], loaded))
+        return;
+    for (size_t i = 0; i < w->slot_count; i++)
+        if (may_give(w, i, node, loaded))
+            w->items[count++] = (struct item){(int32_t)i, 0, cost_of(&w->nodes[node], w->slots[i].slot, w->even)};
+    qsort(w->items, count, sizeof *w->items, item_compare);
+    for (size_t i = 0; i < count && lacks(&w->places[node], loaded); i++) {
+        int32_t index = w->items[i].index;
+        if (!may_give(w, (size_t)index, node, loaded))
+            continue;
+        w->places[w->ret[index]].jobs -= w->slots[index].jobs;
+        w->places[w->ret[index]].slots--;
+        put(w, index, node);
+    }
+}
+
+/* In the order of their names, so that the order in which they are listed does not matter. */
+static void fill_all(struct work *w)
+{
+    const struct assign_node *last = NULL;
+    for (size_t n = 0; n < w->node_count; n++) {
+        int32_t next = -1;
+        for (int32_t i = 0; i < (int32_t)w->node_count; i++)
+            if ((!last || strcmp(w->nodes[i].name, last->name) > 0) &&
+                (next < 0 || strcmp(w->nodes[i].name, w->nodes[next].name) < 0))
+                next = i;
+        if (next < 0)
+            return;
+        last = &w->nodes[next];
+        if (w->places[next].group >= 0) {
+            fill(w, next, true);
+            fill(w, next, false);
+        }
+    }
+}
+
 static void assign_once(struct work *w)
 {
     memset(w->places, 0, w->node_count * sizeof *w->places);
@@ -409,6 +473,7 @@ static void assign_once(struct work *w)
         if (w->places[i].group >= 0)
             keep(w, (int32_t)i);
     place_rest(w);
+    fill_all(w);
 }
 
 /* The answer becomes the next question; true: it was the same. */

@@ -8,6 +8,8 @@
  *  - Bound: 1.1 × share + 1, of jobs (and not above the capacity) and of slots. A present owner keeps its slots up to
  *    there. What it lets go of, and what nobody holds, goes to the first node in order of preference that has room;
  *    when a slot of many jobs fits nowhere, to the least loaded.
+ *  - Whoever has less than 0.9 of its share (it has just come, or is back) gets so much from those who have more than
+ *    theirs.
  *  - What comes out is a fixed point: with these owners, nothing moves any more. */
 #ifndef CARILLON_CORE_LOGIC_ASSIGN_ASSIGN_H
 #define CARILLON_CORE_LOGIC_ASSIGN_ASSIGN_H

@@ -32,9 +32,8 @@ public final class Call {
         deadline = text(headers, "X-Carillon-Deadline");
         epoch = number(text(headers, "X-Carillon-Epoch"));
         attempt = (int) number(text(headers, "X-Carillon-Attempt"));
-        String[] shard = (text(headers, "X-Carillon-Shard") + "/").split("/", -1);
-        shardIndex = (int) number(shard[0]);
-        shardTotal = Math.max(1, (int) number(shard[1]));
+        shardIndex = (int) number(text(headers, "X-Carillon-Shard-Index"));
+        shardTotal = Math.max(1, (int) number(text(headers, "X-Carillon-Shard-Total")));
         for (String url : text(headers, "X-Carillon-Callback").split(","))
             if (!url.isBlank())
                 callbacks.add(url.trim());
