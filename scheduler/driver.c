@@ -6,7 +6,8 @@
 
 #include "scheduler/parts.h"
 
-#define WAKE_LEAST 5 /* ms: a run that wants to be asked at once again is not asked in a circle */
+#define TELL_EVERY SPAN_SECOND /* a job under load does not write a row for each run that waits a moment */
+#define WAKE_LEAST 5           /* ms: a run that wants to be asked at once again is not asked in a circle */
 
 /* ---- life ----------------------------------------------------------------------------------------------------------
  */
@@ -333,6 +334,23 @@ void driver_cancel(struct scheduler *s, struct open_run *run, const char *reason
         driver_settle(s, run, bundle);
     }
     put(s, bundle);
+}
+
+void driver_waits(struct scheduler *s, struct open_run *run, const char *reason)
+{
+    const char *now = run->run->row.reason;
+    if (now && strcmp(now, reason) == 0)
+        return;
+    if (mono_cmp(s->now.mono, run->job->told_next) < 0) {
+        s->next_ring = mono_min(s->next_ring, run->job->told_next);
+        return;
+    }
+    if (run_queue_reason(run->run, reason) != STATUS_OK)
+        return;
+    run->job->told_next = mono_add(s->now.mono, TELL_EVERY);
+    struct bundle *bundle = bundle_of(s, run);
+    bundle_run(bundle, &run->run->row);
+    bundle_put(s, bundle, true);
 }
 
 void driver_ask(struct scheduler *s, struct open_run *run)

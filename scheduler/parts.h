@@ -188,6 +188,7 @@ void driver_begin(struct scheduler *s, struct open_run *run);
 void driver_attempt(struct scheduler *s, struct open_run *run, const struct attempt_row *attempt);
 /* The end of an attempt by a report, which is closed with it. */
 void driver_report(struct scheduler *s, struct open_run *run, const struct attempt_row *attempt, int64_t report);
+void driver_waits(struct scheduler *s, struct open_run *run, const char *reason); /* queued: why it does not begin */
 void driver_cancel(struct scheduler *s, struct open_run *run, const char *reason);
 void driver_settle(struct scheduler *s, struct open_run *run, struct bundle *bundle);
 void driver_ended(struct scheduler *s, struct open_run *run, struct bundle *bundle); /* ending.c */

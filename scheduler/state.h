@@ -142,6 +142,7 @@ struct job {
     VEC(struct linger) lingering;
     struct open_run *limited; /* begun runs with steps that wait for room */
     size_t open_runs;         /* ours */
+    mono told_next;           /* when it may be told again why its queue waits */
     struct job *ring_prev, *ring_next;
     struct job *slot_prev, *slot_next;
     UT_hash_handle hh;

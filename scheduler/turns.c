@@ -178,7 +178,9 @@ static bool move_queue(struct scheduler *s, struct job *job)
             }
             if (s->state == SCHEDULER_DRAINING)
                 return false; /* whoever adopts it begins it */
-            if (room_for(s, job, spec)) {
+            const char *limit = room_for(s, job, spec);
+            if (limit) {
+                driver_waits(s, run, limit); /* the first of the queue tells it for all behind it */
                 ring_add(s, job, run->run->row.priority);
                 return true;
             }

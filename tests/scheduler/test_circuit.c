@@ -124,6 +124,11 @@ static void slow_start(void **state)
     world_run(w, 7000);
     assert_int_equal(open_calls(w), 100);
     assert_int_equal(world_runs(w, job, NULL, RUN_QUEUED), 100);
+    size_t told = 0;
+    for (size_t i = 0; i < w->runs.count; i++)
+        told += w->runs.items[i].state == RUN_QUEUED && w->runs.items[i].reason &&
+                !strcmp(w->runs.items[i].reason, "instance_limit");
+    assert_true(told >= 1); /* whoever asks why is told */
     world_free(w);
 }
 

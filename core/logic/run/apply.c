@@ -351,6 +351,13 @@ static enum status apply_end(struct run *run, const struct run_event *event, str
     return STATUS_OK;
 }
 
+enum status run_queue_reason(struct run *run, const char *reason)
+{
+    if (run->row.state != RUN_QUEUED || run->row.cancel_requested)
+        return STATUS_CONFLICT;
+    return text_set(&run->row.reason, reason) ? STATUS_OK : STATUS_NO_MEMORY;
+}
+
 enum status run_apply(struct run *run, const struct run_event *event, struct error *err)
 {
     switch (event->kind) {

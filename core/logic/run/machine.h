@@ -136,6 +136,8 @@ void run_free(struct run *run);
 /* STATUS_CONFLICT: not a legal move (nothing changed); err says which. STATUS_NO_MEMORY. A late answer of an ended step
  * is legal: its attempt becomes stale. */
 enum status run_apply(struct run *run, const struct run_event *event, struct error *err) MUST_USE;
+/* A queued run waits for this reason from now on; its row says so. STATUS_CONFLICT: it is not queued. */
+enum status run_queue_reason(struct run *run, const char *reason) MUST_USE;
 /* Texts in effects belong to the run and stay until the next run_effects on it. Returns the number written (<= cap);
  * when it equals cap, apply them and ask again (it never is by CANCEL_CALL and WAKE alone). cap >= 4. Waiting for an
  * instance or a limit is looked at in every call, so ask also when the world has changed. Only calls that can be
