@@ -7,6 +7,10 @@
 #include "cli/client.h"
 
 static const struct flag kind_flags[] = {{"--kind", "-k", "KIND", "job (default), app, calendar or project"}, {0}};
+static const struct flag export_flags[] = {
+    {"--kind", "-k", "KIND", "job (default), app, calendar or project"},
+    {"--all", NULL, NULL, "NAME is a project: it and everything in it, in one file of several documents"},
+    {0}};
 
 /* Path of the API for --kind and a name. */
 static bool definition_path(const struct args *args, const struct client *client, struct str *ret,
@@ -74,7 +78,74 @@ static enum exit_code call_definition(const struct args *args, const char *metho
     return code;
 }
 
-static enum exit_code export(const struct args *args) { return call_definition(args, "GET"); }
+/* ---- a whole project -----------------------------------------------------------------------------------------------
+ */
+
+#define PAGE 500
+
+/* One document behind the others; JSON is YAML, too. */
+static enum exit_code print_one(struct client *client, const char *path)
+{
+    struct answer_body answer;
+    client_call(client, "GET", path, NULL, false, &answer);
+    enum exit_code code = answer.code;
+    if (!code) {
+        (void)printf("---\n");
+        print_definition(&answer);
+    }
+    answer_release(&answer);
+    return code;
+}
+
+/* All of one kind, page by page: the list has the names, each is read as it is stored. */
+static enum exit_code print_kind(struct client *client, const char *project, const char *kind)
+{
+    enum exit_code code = EXIT_OK;
+    double total = 1;
+    for (int skip = 0; !code && skip < total; skip += PAGE) {
+        struct answer_body page;
+        struct str path;
+        const cJSON *item;
+        str_init(&path, 2048);
+        client_path(&path, "/projects/%s/", project);
+        str_addf(&path, "%s?limit=%d&skip=%d", kind, PAGE, skip);
+        client_call(client, "GET", str_text(&path), NULL, false, &page);
+        code = page.code;
+        total = code ? 0 : number_of(page.json, "total");
+        const cJSON *items = code ? NULL : cJSON_GetObjectItemCaseSensitive(page.json, "items");
+        cJSON_ArrayForEach(item, items) {
+            str_clear(&path);
+            client_path(&path, "/projects/%s/", project);
+            str_addf(&path, "%s/", kind);
+            url_encode(text_of(item, "name"), &path);
+            code = exit_code_worse(code, print_one(client, str_text(&path)));
+        }
+        answer_release(&page);
+        str_release(&path);
+    }
+    return code;
+}
+
+static enum exit_code export_project(const struct args *args)
+{
+    static const char *const kinds[] = {"calendars", "apps", "jobs"};
+    struct client client;
+    struct str path;
+    enum exit_code code = EXIT_OK;
+    if (!client_open(args, &client, &code))
+        return code;
+    str_init(&path, 2048);
+    client_path(&path, "/projects/%s", args->words[0]);
+    code = print_one(&client, str_text(&path));
+    for (size_t i = 0; !code && i < sizeof kinds / sizeof *kinds; i++)
+        code = print_kind(&client, args->words[0], kinds[i]);
+    str_release(&path);
+    return code;
+}
+
+static enum exit_code export(const struct args *args) {
+    return args_get(args, "--all") ? export_project(args) : call_definition(args, "GET");
+}
 
 static enum exit_code delete (const struct args *args) { return call_definition(args, "DELETE"); }
 
@@ -82,8 +153,9 @@ const struct verb verb_export = {
     "export",
     "NAME",
     "print a definition as a file that `apply` takes",
-    "  carillon export shop/nightly-close > nightly-close.json\n  carillon export -k app shop/ledger",
-    kind_flags,
+    "  carillon export shop/nightly-close > nightly-close.json\n  carillon export -k app shop/ledger\n"
+    "  carillon export --all shop > shop.yaml       the project with its calendars, applications and jobs",
+    export_flags,
     true,
     1,
     1,

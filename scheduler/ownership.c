@@ -11,6 +11,7 @@
 #define SLOTS_READ_EVERY (10 * SPAN_SECOND)
 #define SLOTS_READ_PAUSE (500 * SPAN_MS) /* not more often, however much happens */
 #define STORE_DOWN_GRACE (3 * SPAN_SECOND)
+#define STORE_SILENT (4 * SPAN_SECOND) /* a batch without any answer; one that waits for locks gives up after 3 s */
 
 /* The store knows better who rules what: ask it soon. */
 void ownership_look_soon(struct scheduler *s)
@@ -144,8 +145,16 @@ bool ownership_settled(const struct scheduler *s)
     return mono_cmp(s->now.mono, s->settled_at) >= 0;
 }
 
+/* A cut line says nothing: the connection would take long to find out. */
+static bool store_silent(const struct scheduler *s)
+{
+    return s->batch.busy && mono_sub(s->now.mono, s->batch.sent_at) >= STORE_SILENT;
+}
+
 static bool store_ok(const struct scheduler *s)
 {
+    if (store_silent(s))
+        return false;
     return mono_cmp(s->store_down_since, MONO_NEVER) == 0 ||
            mono_sub(s->now.mono, s->store_down_since) < STORE_DOWN_GRACE;
 }
@@ -371,6 +380,8 @@ void ownership_step(struct scheduler *s)
         ownership_tell(s);
     if (!store_ok(s))
         s->ownership_dirty = true;
+    else if (s->batch.busy)
+        wake_at(s, mono_add(s->batch.sent_at, STORE_SILENT));
     read_slots(s);
     if (mono_cmp(s->now.mono, s->next_ownership) >= 0 && mono_cmp(s->next_ownership, MONO_NEVER) < 0)
         s->ownership_dirty = true;

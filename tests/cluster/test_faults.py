@@ -13,5 +13,5 @@ def test_no_instant_missed_or_doubled():
         report = check.report()
         assert not check.faults(), (report, check.faults()[:10])
         assert report["promised"] > 1000 and len(check.acknowledged) > 40
-        # Two seconds beyond what is promised: this machine may be busy with other tests.
-        assert check.gap <= (SESSION + TICK + 1 + 2) * 1000, (report, check.gap_of)
+        # What is promised is 4.5 s; thrice that, because this machine may be busy with other tests (a quiet one stays within).
+        assert check.gap <= 3 * (SESSION + TICK + 1) * 1000, (report, check.gap_of)

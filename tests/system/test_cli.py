@@ -327,3 +327,20 @@ def test_tokens_without_a_server(world):
     world("admin", "revoke-token", "x", "--data", data, code=2)
     world("admin", "revoke-token", "--data", data, code=2)
     world("admin", "tokens", "more", "--data", data, code=2)
+
+
+def test_a_whole_project_goes_out_and_comes_back(world, tmp_path):
+    text = world("export", "--all", "default").stdout
+    assert text.count("---\n") == 1 + sum(world.json(kind)["total"] for kind in ("apps", "calendars", "jobs"))
+    world.file("whole.yaml", text)
+    world("apply", "-f", "whole.yaml")  # the project that exists from the start becomes a written one
+    items = world.json("apply", "-f", "whole.yaml")["items"]
+    assert items and all(item["ok"] and item["result"]["unchanged"] for item in items), [i for i in items if not i["result"]["unchanged"]]
+    other = Standalone(tmp_path / "other").start()
+    try:
+        env = {"CARILLON_URL": other.url, "CARILLON_TOKEN": other.token}
+        world("apply", "-f", "whole.yaml", **env)
+        assert world("export", "--all", "default", **env).stdout == text
+    finally:
+        other.kill()
+    world("export", "--all", "nothing", code=3)

@@ -115,3 +115,38 @@ def test_the_store_is_away(cluster, executor):
     run = until(lambda: (lambda a: isinstance(a, dict) and a["ok"] and a["result"]["run"])(c.verb("enqueue", "after")), 60, "the store")
     assert api.ended(run, 90)["state"] == "succeeded"
     assert {call["headers"]["X-Carillon-Run"] for call in executor.of("/after")} == {run}, "what was refused ran all the same"
+
+
+def cli(cluster, *args, code=0):
+    env = dict(os.environ, CARILLON_URL=cluster.orchestrator.url, CARILLON_TOKEN=cluster.token)
+    out = subprocess.run([BINARY, *args], capture_output=True, text=True, timeout=120, check=False, env=env)
+    assert out.returncode == code, f"{args}: ended with {out.returncode}, not {code}\n{out.stdout}{out.stderr}"
+    return out
+
+
+def test_drained_brought_back_and_forgotten(cluster, executor):
+    c, api = cluster, cluster.api
+    second = c.start("scheduler", "/readyz", "--set", "scheduler.node_id=s2")
+    executor.behave["/work"] = lambda call: time.sleep(6) or {"status": "success"}
+    for n in range(6):
+        api.job(f"tick{n}", [{"step": "a", "url": f"http://{executor.address}/tick{n}"}], [{"name": "t", "every": "500ms"}])
+    api.job("work", [{"step": "a", "url": f"http://{executor.address}/work"}])
+    until(lambda: all(executor.of(f"/tick{n}") for n in range(6)), 60, "the ticks")
+    run = api.enqueue("work")
+    owner = until(lambda: api.run(run)["state"] == "running" and api.run(run)["scheduler"], 60, "the work")
+    other = {"s1": "s2", "s2": "s1"}[owner]
+    out = cli(c, "schedulers", "drain", owner, "--wait")
+    assert f"{owner} is offline" in out.stdout and run in out.stderr, out
+    node = api.get(f"/schedulers/{owner}")
+    assert node["state"] == "offline" and node["slots"] == 0 and node["runs"] == 0 and node["wish_by"]
+    assert api.run(run)["state"] == "succeeded" and api.run(run)["scheduler"] == owner, "what it had begun it ended itself"
+    assert {j["owner_node"] for j in api.get(JOBS)["items"]} == {other}
+    counts = [len(executor.of(f"/tick{n}")) for n in range(6)]
+    until(lambda: all(len(executor.of(f"/tick{n}")) > counts[n] for n in range(6)), 30, "the other to fire")
+    assert f"asked to work {owner}: working" in cli(c, "schedulers", "online", owner).stdout
+    until(lambda: api.get(f"/schedulers/{owner}")["slots"] > 0, 60, "its share")
+    cli(c, "schedulers", "forget", "s2", code=4)
+    second.kill()
+    until(lambda: api.get("/schedulers/s2")["state"] == "down" and api.get("/schedulers/s2")["slots"] == 0, 60, "the take-over")
+    cli(c, "schedulers", "forget", "s2")
+    assert [n["node"] for n in api.get("/schedulers")["items"]] == ["s1"]
