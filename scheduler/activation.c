@@ -33,8 +33,11 @@ static void look_again(struct scheduler *s, struct job *job, int64_t wall_ms)
  */
 static void settle_since(struct scheduler *s, struct trigger *t, struct bundle *bundle)
 {
+    instant until = s->now.wall;
+    if (!instant_is_none(t->job->wished_pause))
+        until = instant_min(until, instant_add(t->job->wished_pause, -1));
     if (!held(t))
-        planner_decide(s, t, s->now.wall, DECIDE_NOW, bundle);
+        planner_decide(s, t, until, DECIDE_NOW, bundle);
 }
 
 /* What the old state promised before `from`: decided; what a pause held back: recorded. */
@@ -151,6 +154,8 @@ static void fetched(struct scheduler *s, struct work *work)
         job_rule(s, job, version, INSTANT_NONE);
     version_unref(s, version);
     activation_consider(s, job);
+    replica_stale(s); /* what was wished meanwhile comes first */
+    s->poking = true;
 }
 
 void activation_fetch(struct scheduler *s, struct job *job)

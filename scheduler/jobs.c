@@ -79,6 +79,7 @@ struct job *job_need(struct scheduler *s, int64_t id, int64_t project_id, const 
     if (job)
         return job;
     job = mem_new(struct job);
+    job->wished_pause = INSTANT_NONE;
     job->id = id;
     job->project_id = project_id;
     job->project = mem_copy_text(project ? project : "");

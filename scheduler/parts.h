@@ -304,6 +304,8 @@ void seen_polled(struct seen **set, int64_t poll_number); /* this poll shows not
 void seen_release(struct seen **set);
 
 /* requests.c */
+/* Pauses that are wished: what a slot decides as it is ruled must not reach beyond them. */
+void requests_foresee(struct scheduler *s, const struct request_row *rows, size_t count);
 void requests_take(struct scheduler *s, const struct request_row *rows, size_t count);
 
 /* reports.c */

@@ -304,6 +304,7 @@ static void poll_answered(struct scheduler *s, struct work *work)
                          __ATOMIC_RELAXED);
     }
     registered_polled(s, poll->instances);
+    requests_foresee(s, poll->requests, poll->request_count);
     slots_rule(s, work->number);
     requests_take(s, poll->requests, poll->request_count);
     seen_polled(&s->requests, work->number);

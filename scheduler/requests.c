@@ -109,6 +109,7 @@ static bool carry_out(struct scheduler *s, const struct request_row *request, st
         run_request(s, job, request, bundle);
         return true;
     case REQUEST_PAUSE:
+        job->wished_pause = request->trigger ? job->wished_pause : INSTANT_NONE;
         bundle_request(bundle, request->id,
                        activation_pause(s, job, request->trigger, request->created_at, bundle) ? "paused"
                                                                                                : "unchanged");
@@ -129,6 +130,15 @@ static bool carry_out(struct scheduler *s, const struct request_row *request, st
     case REQUEST_KINDS:
     default:
         return false;
+    }
+}
+
+void requests_foresee(struct scheduler *s, const struct request_row *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct job *job = rows[i].kind == REQUEST_PAUSE && !rows[i].trigger ? job_find(s, rows[i].job) : NULL;
+        if (job && !seen_has(s->requests, rows[i].id) && instant_is_none(job->wished_pause))
+            job->wished_pause = rows[i].created_at;
     }
 }
 

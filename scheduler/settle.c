@@ -51,8 +51,8 @@ static void tell(struct scheduler *s, const struct run_row *row)
     s->ports.sink->ops->run(s->ports.sink, row);
 }
 
-/* Not one whose epoch is not raised yet: retries are offered to the store whoever owns the slot. One that is deferred may
- * be so because its job has moved: the store is asked whose the slot is. */
+/* Not one whose epoch is not raised yet: retries are offered to the store whoever owns the slot. One that is deferred
+ * may be so because its job has moved: the store is asked whose the slot is. */
 static void lost(struct scheduler *s, enum store_outcome outcome, int32_t index, const char *why)
 {
     const struct slot *slot = slot_get(s, index);

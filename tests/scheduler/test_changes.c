@@ -52,6 +52,34 @@ static void pause_while_down(void **state)
     world_free(w);
 }
 
+/* … and so it is when the job itself came, or was edited, while everything was down. */
+static void pause_after_edit_while_down(void **state)
+{
+    (void)state;
+    for (int edited = 0; edited < 2; edited++) {
+        struct world *w = world_create("2026-03-01T00:00:00.300Z");
+        int64_t job = 0;
+        if (edited) {
+            job = world_put(w, DOCUMENT_JOB, "j", "{\"triggers\":[{\"every\":\"1h\",\"align\":true}]," URL_STEP "}");
+            (void)world_start(w, 0, true);
+            world_run(w, 2000);
+            world_kill(w, 0, 0);
+        }
+        int64_t same = world_put(
+            w, DOCUMENT_JOB, "j",
+            "{\"triggers\":[{\"every\":\"1s\",\"align\":true,\"misfire\":\"all\"}],\"overlap\":\"allow\"," URL_STEP
+            "}");
+        assert_true(!edited || same == job);
+        world_run(w, 3000);
+        (void)world_request(w, &(struct request_row){.kind = REQUEST_PAUSE, .job = same});
+        world_run(w, 10000);
+        (void)world_start(w, 0, true);
+        world_run(w, 5000);
+        assert_int_equal(world_runs(w, same, NULL, -1), 3);
+        world_free(w);
+    }
+}
+
 /* A whole job is paused whatever triggers it has, had, or will have. */
 static void pause_without_triggers(void **state)
 {
@@ -137,8 +165,9 @@ static void edit_during_an_outage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(deletion_while_down), cmocka_unit_test(pause_while_down),
-                                       cmocka_unit_test(pause_without_triggers), cmocka_unit_test(trigger_comes_paused),
-                                       cmocka_unit_test(edit_during_an_outage)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(deletion_while_down),         cmocka_unit_test(pause_while_down),
+        cmocka_unit_test(pause_after_edit_while_down), cmocka_unit_test(pause_without_triggers),
+        cmocka_unit_test(trigger_comes_paused),        cmocka_unit_test(edit_during_an_outage)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
