@@ -18,7 +18,7 @@ const struct verb *const verbs[] = {
     &verb_run, &verb_enqueue, &verb_cancel, &verb_pause, &verb_resume, &verb_runs, &verb_attempts, &verb_logs,
     &verb_explain, &verb_ledger, &verb_schedulers, &verb_leases,
     /* tools */
-    &verb_cron, &verb_check_endpoint, &verb_login, &verb_completion, &verb_version, NULL};
+    &verb_cron, &verb_check_endpoint, &verb_import, &verb_login, &verb_completion, &verb_version, NULL};
 
 const struct flag no_flags[] = {{0}};
 const struct flag client_flags[] = {

@@ -25,7 +25,7 @@ extern const struct verb verb_apply, verb_diff, verb_export, verb_delete;
 extern const struct verb verb_projects, verb_apps, verb_tasks, verb_calendars, verb_jobs, verb_job, verb_triggers,
     verb_schedulers, verb_leases;
 extern const struct verb verb_run, verb_enqueue, verb_cancel, verb_pause, verb_resume;
-extern const struct verb verb_application_key, verb_logs, verb_check_endpoint;
+extern const struct verb verb_application_key, verb_logs, verb_check_endpoint, verb_import;
 extern const struct verb verb_runs, verb_attempts, verb_explain, verb_ledger;
 
 /* All verbs, NULL-terminated. */
