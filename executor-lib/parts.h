@@ -30,11 +30,11 @@ struct task {
 };
 
 /* Copies of struct carillon_options. */
-#define OPTION_TEXTS(X)                                                                                            \
-    X(listen)                                                                                                      \
-    X(idempotency_dir)                                                                                             \
-    X(application_key) X(callers) X(servers) X(zookeeper) X(zookeeper_auth) X(project) X(application) X(advertise) \
-        X(version)
+#define OPTION_TEXTS(X) \
+    X(listen)           \
+    X(idempotency_dir)  \
+    X(application_key)  \
+    X(callers) X(servers) X(zookeeper) X(zookeeper_auth) X(project) X(application) X(advertise) X(version)
 
 struct carillon_executor {
     struct carillon_options options;

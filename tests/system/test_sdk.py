@@ -35,7 +35,8 @@ def commands(tmp_path_factory):
             out = tmp_path_factory.mktemp(name)
             if name == "go":
                 subprocess.run(["go", "build", "-o", out / "example", "./example"], cwd=f"{SDK}/go", check=True,
-                               env={**os.environ, "GOFLAGS": "-mod=mod", "GOPROXY": "off"})
+                               env={**os.environ, "GOFLAGS": "-mod=mod", "GOPROXY": "off",
+                                    "GOCACHE": os.environ.get("GOCACHE", os.path.expanduser("~/.cache/go-build"))})
                 built[name] = [str(out / "example")]
             else:
                 sources = [os.path.join(d, f) for d, _, files in os.walk(f"{SDK}/java") for f in files if f.endswith(".java")]
