@@ -66,7 +66,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
 {
     struct probe *probe = context;
     str_add_bytes(&probe->text, bytes, size * count);
-    return size * count;
+    return str_status(&probe->text) == STATUS_OK ? size * count : 0; /* 0 ends the call: an answer may be endless */
 }
 
 static void copy_value(const char *line, size_t length, char *ret, size_t size)
@@ -151,8 +151,10 @@ static void ask(const struct check *check, struct probe *probe)
     if (code == CURLE_OK) {
         (void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &probe->status);
     } else {
+        bool big = str_status(&probe->text) != STATUS_OK;
         str_clear(&probe->text);
-        str_add(&probe->text, curl_easy_strerror(code));
+        str_add(&probe->text, big ? "the answer has more than 4 MiB, which a scheduler takes for bad_answer"
+                                  : curl_easy_strerror(code));
     }
     curl_slist_free_all(headers);
     curl_easy_cleanup(easy);
