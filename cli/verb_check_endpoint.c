@@ -349,9 +349,14 @@ static void check_health(struct check *check)
 static enum exit_code print(struct check *check)
 {
     const char *whole = check->counts[GRADE_BROKEN] ? "broken" : check->counts[GRADE_MEND] ? "works, but mend" : "good";
-    if (check->json)
-        (void)printf("{\"url\":\"%s\",\"grade\":\"%s\",\"checks\":[%s]}\n", check->url, whole, str_text(&check->items));
-    else {
+    if (check->json) {
+        struct str url;
+        str_init(&url, BODY_MAX);
+        str_add_json(&url, check->url);
+        (void)printf("{\"url\":%s,\"grade\":\"%s\",\"checks\":[%s]}\n", str_text(&url), whole, str_text(&check->items));
+        str_release(&url);
+        table_release(&check->table);
+    } else {
         table_print(&check->table, "");
         (void)printf("\n%s: %s (%d good, %d to mend, %d broken)\n", check->url, whole, check->counts[GRADE_GOOD],
                      check->counts[GRADE_MEND], check->counts[GRADE_BROKEN]);
@@ -385,6 +390,7 @@ static enum exit_code run(const struct args *args)
         enum exit_code code = complain(EXIT_UNREACHABLE, "%s: %s", check.url, str_text(&first.text));
         str_release(&first.text);
         str_release(&check.items);
+        table_release(&check.table);
         return code;
     }
     if (check_call(&check, &first)) {

@@ -232,7 +232,7 @@ static void print_job(const struct import *import, size_t number, const char *cr
     char name[80];
     struct str out;
     bool json = request->body && (*request->body == '{' || *request->body == '[');
-    str_init(&out, 4 * LINE_BYTES);
+    str_init(&out, 8 * FILE_MAX);
     name_of(request, number, name);
     str_addf(&out,
              "---\n# %s:%zu\napiVersion: carillon/v1\nkind: Job\nmetadata: {project: %s, name: %s}\nspec:\n"
@@ -249,7 +249,7 @@ static void print_job(const struct import *import, size_t number, const char *cr
     for (size_t i = 0; i < request->header_count; i++) {
         const char *colon = strchr(request->headers[i], ':');
         struct str header;
-        str_init(&header, LINE_BYTES);
+        str_init(&header, FILE_MAX);
         str_add_bytes(&header, request->headers[i], (size_t)(colon - request->headers[i]));
         str_add(&out, "        ");
         str_add_json(&out, str_text(&header));
