@@ -157,7 +157,7 @@ test('no scheduler at all, or a list that does not come: said, with what to do',
 });
 
 test('schedulers and tokens, light and dark, wide and 360 pixels narrow: labels, roles, headings, contrast, no sideways scrolling', async () => {
-  for (const options of WIDE_AND_NARROW) {
+  await Promise.all(WIDE_AND_NARROW.map(async (options) => {
     const page = await onCluster(options);
     for (const route of ['schedulers', 'schedulers/berlin-rack-4-machine-17', 'schedulers/s3', 'schedulers/nowhere', 'tokens', `projects/${P}/jobs/held`]) {
       await page.goto(`${server.url}/${route}`);
@@ -170,5 +170,5 @@ test('schedulers and tokens, light and dark, wide and 360 pixels narrow: labels,
       await sound(page, `${JSON.stringify(options)} ${route}: its dialog`);
     }
     await close(page);
-  }
+  }));
 });
