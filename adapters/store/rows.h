@@ -84,7 +84,9 @@ enum status write_wishes(struct session *s, const struct store_batch *op, const 
 struct lingers {
     VEC(struct linger_row) rows;
 };
-enum status lingers_read(struct session *s, const char *where, const int64_t *numbers, size_t count,
+/* Whose: numbers are runs, jobs, or slots of jobs (as the jobs stand now; a row is older than a move perhaps). */
+enum linger_key { LINGER_RUN, LINGER_JOB, LINGER_SLOT };
+enum status lingers_read(struct session *s, enum linger_key key, const int64_t *numbers, size_t count,
                          struct lingers *ret) MUST_USE;
 
 /* Where the triggers of these jobs stand; jobs and the slots' decided_through are parallel. Appends to what is there.

@@ -247,7 +247,7 @@ static enum status load_slots(struct session *s, const int64_t *slots, size_t co
     while (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK)
         run_read(s, q.rows, vec_push(&load->open_runs));
     status = query_close(&q, status);
-    return status == STATUS_OK ? lingers_read(s, "slot", slots, count, &load->lingers) : status;
+    return status == STATUS_OK ? lingers_read(s, LINGER_SLOT, slots, count, &load->lingers) : status;
 }
 
 static int job_compare(const void *a, const void *b)
@@ -370,7 +370,7 @@ enum status sql_triggers(struct session *s, struct store_triggers *op)
     if (status == STATUS_OK)
         status = states_of_jobs(s, w.ids.items, w.ids.count, &w.states);
     if (status == STATUS_OK)
-        status = lingers_read(s, "job", w.ids.items, w.ids.count, &w.lingers);
+        status = lingers_read(s, LINGER_JOB, w.ids.items, w.ids.count, &w.lingers);
     for (size_t at = 0, n; at < w.ids.count && status == STATUS_OK; at += n) {
         n = piece_length(at, w.ids.count);
         status = watch_runs(s, at, n, &w);

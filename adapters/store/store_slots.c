@@ -310,7 +310,7 @@ enum status sql_runs_open(struct session *s, struct store_runs_open *op)
     }
     struct lingers lingers = {0};
     if (status == STATUS_OK)
-        status = lingers_read(s, "run", ids, op->count, &lingers);
+        status = lingers_read(s, LINGER_RUN, ids, op->count, &lingers);
     for (size_t k = 0; k < lingers.rows.count; k++)
         for (size_t i = 0; i < op->count; i++)
             if (op->runs[i] == lingers.rows.items[k].run)

@@ -34,9 +34,14 @@ enum status write_lingers(struct session *s, const struct store_batch *op)
         s, &(struct bulk){.id = BULK_LINGER, .count = op->linger_count, .fill = linger_fill, .context = of.context});
 }
 
-enum status lingers_read(struct session *s, const char *where, const int64_t *numbers, size_t count,
+enum status lingers_read(struct session *s, enum linger_key key, const int64_t *numbers, size_t count,
                          struct lingers *ret)
 {
+    static const struct {
+        const char *begin, *end;
+    } where[] = {[LINGER_RUN] = {"run", ""},
+                 [LINGER_JOB] = {"job", ""},
+                 [LINGER_SLOT] = {"EXISTS (SELECT 1 FROM job WHERE job.id = linger.job AND job.slot", ")"}};
     instant now = INSTANT_NONE;
     enum status status = count ? db_now(s->db, &now) : STATUS_OK;
     for (size_t at = 0, n; at < count && status == STATUS_OK; at += n) {
@@ -44,8 +49,9 @@ enum status lingers_read(struct session *s, const char *where, const int64_t *nu
         struct query q;
         query_init(&q, "SELECT " LINGER_COLUMNS " FROM linger WHERE");
         query_with(&q, " until_at > ? AND ", db_i(now.ms));
-        query_add(&q, where);
+        query_add(&q, where[key].begin);
         query_in(&q, numbers + at, n);
+        query_add(&q, where[key].end);
         status = query_open(s, &q);
         while (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK)
             *vec_push(&ret->rows) = (struct linger_row){.job = db_number(q.rows, 0),

@@ -144,9 +144,11 @@ enum status db_op_slots_load(struct db *db, struct store_op *op)
             db_copy_run(&op->arena, &load->open_runs[load->open_run_count++], run);
     }
     load->lingers = arena_array(&op->arena, struct linger_row, db->lingers.count + 1);
-    for (size_t i = 0; i < db->lingers.count; i++)
-        if (in_slots(load, db->lingers.items[i].row.slot) && db->lingers.items[i].row.until.ms > db->now)
+    for (size_t i = 0; i < db->lingers.count; i++) {
+        const struct db_job *job = db_find_job(db, db->lingers.items[i].row.job);
+        if (job && in_slots(load, job->slot) && db->lingers.items[i].row.until.ms > db->now)
             db_copy_linger(&op->arena, &load->lingers[load->linger_count++], &db->lingers.items[i].row);
+    }
     return STATUS_OK;
 }
 
