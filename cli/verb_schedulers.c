@@ -195,8 +195,8 @@ static void describe(const cJSON *json, struct str *ret)
         return;
     if (number_of(waits, "slots") > 0)
         str_addf(ret, "%.0f slots that nobody has taken over yet", number_of(waits, "slots"));
-    if (number_of(waits, "runs") > 0)
-        str_addf(ret, "%s%.0f runs:", ret->length ? "; " : "", number_of(waits, "runs"));
+    if (number_of(waits, "total") > 0)
+        str_addf(ret, "%s%.0f runs:", ret->length ? "; " : "", number_of(waits, "total"));
     cJSON_ArrayForEach(run, cJSON_GetObjectItemCaseSensitive(json, "running"))
         if (shown++ < 5)
             str_addf(ret, " %s (%s/%s)", text_of(run, "run"), text_of(run, "project"), text_of(run, "job"));

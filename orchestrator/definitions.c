@@ -364,7 +364,7 @@ static void write_plain_status(const struct definition_row *row, struct out *out
     out_close(out, '}');
 }
 
-static void write_answer(const struct put_answer *answer, struct out *out)
+static void write_answer(const struct call *call, const struct put_answer *answer, struct out *out)
 {
     out_bool(out, "created", answer->result->created);
     out_bool(out, "unchanged", answer->result->unchanged);
@@ -376,7 +376,7 @@ static void write_answer(const struct put_answer *answer, struct out *out)
         document_diff(answer->result->before, answer->after, out->to);
     }
     out_key(out, "warnings");
-    details_write(answer->details, true, out->to);
+    details_write(answer->details, true, call->language, out->to);
 }
 
 bool definition_write(struct catalog *catalog, const struct definition_row *row, const struct put_answer *answer,
@@ -398,7 +398,7 @@ bool definition_write(struct catalog *catalog, const struct definition_row *row,
         write_plain_status(row, &inner);
     }
     if (answer)
-        write_answer(answer, out);
+        write_answer(catalog->call, answer, out);
     out_close(out, '}');
     return true;
 }

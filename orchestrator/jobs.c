@@ -185,13 +185,12 @@ static void schedule_item(struct call *call, struct batch_item *item, const stru
 static void schedule_result(struct call *call, struct batch *batch, size_t index, struct out *out, void *context)
 {
     const struct put_result *result = &((struct put_result *)context)[index];
-    (void)call;
     out_open(out, NULL, '{');
     out_int(out, "version", result->version);
     out_bool(out, "created", result->created);
     out_bool(out, "unchanged", result->unchanged);
     out_key(out, "warnings");
-    details_write(&batch->items[index].problem.details, true, out->to);
+    details_write(&batch->items[index].problem.details, true, call->language, out->to);
     out_close(out, '}');
 }
 

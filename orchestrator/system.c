@@ -127,6 +127,8 @@ void ready_get(struct call *call)
     out_open(&out, NULL, '{');
     out_text(&out, "status", ready ? "ready" : "not ready");
     out_text(&out, "reason", ready ? NULL : reason ? reason : "starting");
+    if (ready && reason)
+        out_text(&out, "warning", reason);
     out_close(&out, '}');
 }
 
