@@ -109,16 +109,13 @@ void schedulers_list(struct call *call)
     store_op_init(&op, STORE_NODES);
     if (call_store(call, &op) == STATUS_OK) {
         int64_t total = 0;
-        out_open(&out, NULL, '{');
-        out_open(&out, "items", '[');
+        out_page_begin(&out);
         for (size_t i = 0; i < op.nodes.count; i++)
             if (is_scheduler(&op.nodes.rows[i])) {
                 write_scheduler(call, &op.nodes.rows[i], &out);
                 total++;
             }
-        out_close(&out, ']');
-        out_int(&out, "total", total);
-        out_close(&out, '}');
+        out_page_end(&out, total);
     } else {
         problem_of_store(&call->problem, &op);
     }
@@ -222,8 +219,7 @@ void scheduler_jobs(struct call *call)
     op.list.skip = page.skip;
     op.list.limit = page.limit;
     if (call_store(call, &op) == STATUS_OK) {
-        out_open(&out, NULL, '{');
-        out_open(&out, "items", '[');
+        out_page_begin(&out);
         for (size_t i = 0; i < op.list.count; i++) {
             const struct definition_row *row = &op.list.rows[i];
             out_open(&out, NULL, '{');
@@ -235,9 +231,7 @@ void scheduler_jobs(struct call *call)
             out_int(&out, "running", row->running);
             out_close(&out, '}');
         }
-        out_close(&out, ']');
-        out_int(&out, "total", op.list.total);
-        out_close(&out, '}');
+        out_page_end(&out, op.list.total);
     } else {
         problem_of_store(&call->problem, &op);
     }
@@ -349,12 +343,6 @@ static void forget(struct call *call, struct batch_item *item)
     store_op_release(&op);
 }
 
-static void empty_answer(struct call *call, struct batch *batch, size_t index, struct out *out, void *context)
-{
-    (void)call, (void)batch, (void)index, (void)context;
-    out_json(out, NULL, "{}");
-}
-
 void schedulers_forget(struct call *call)
 {
     struct batch batch;
@@ -362,7 +350,7 @@ void schedulers_forget(struct call *call)
         return;
     for (size_t i = 0; i < batch.count; i++)
         forget(call, &batch.items[i]);
-    requests_answer(call, &batch, empty_answer, NULL);
+    requests_answer(call, &batch, empty_result, NULL);
     batch_release(&batch);
 }
 
