@@ -264,6 +264,7 @@ void bundle_fire(struct bundle *bundle, struct open_run *run);
 void bundle_run(struct bundle *bundle, const struct run_row *row);
 void bundle_wish(struct scheduler *s, struct bundle *bundle, const struct request_row *wish); /* gives it its id */
 void bundle_linger(struct bundle *bundle, const struct linger_row *row);
+void bundle_left(struct bundle *bundle, struct open_run *run);
 void bundle_step(struct bundle *bundle, const struct step_row *row);
 void bundle_attempt(struct bundle *bundle, const struct attempt_row *row);
 void bundle_skip(struct scheduler *s, struct bundle *bundle, const struct trigger *trigger, instant from, instant to,
@@ -319,10 +320,15 @@ void recovery_suspect(struct scheduler *s, int64_t boot);
 /* A queued run was adopted for a job whose slot is not ours: it is held until its elders elsewhere are known. */
 void recovery_others(struct scheduler *s, struct job *job);
 bool recovery_settled(const struct scheduler *s);
+void recovery_left(struct scheduler *s); /* runs of our slots that a draining boot has left: they become ours */
 /* Open runs are being adopted: some may be ours in the store, but unknown here, or known here before their siblings. */
 bool recovery_unread(const struct scheduler *s);
 void recovery_step(struct scheduler *s);
 void recovery_release(struct scheduler *s);
+
+/* giving.c: a draining node gives its queued runs to the owners of their slots */
+void giving_step(struct scheduler *s);
+void giving_settled(struct scheduler *s, const struct bundle *bundle); /* it has committed */
 
 /* janitor.c */
 void janitor_step(struct scheduler *s);

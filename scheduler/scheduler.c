@@ -146,6 +146,7 @@ void scheduler_free(struct scheduler *s)
     alive_release(s);
     seen_release(&s->requests);
     seen_release(&s->reports);
+    seen_release(&s->left);
     for (size_t k = 0; k < SCHEDULER_CALLBACKS; k++)
         free(s->callbacks[k]);
     vec_release(&s->nodes);
@@ -282,6 +283,7 @@ mono scheduler_step(struct scheduler *s, struct moment now)
     lingers_step(s);
     planner_step(s);
     turns_step(s);
+    giving_step(s);
     dispatcher_step(s);
     janitor_step(s);
     batcher_step(s);
