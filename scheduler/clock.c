@@ -2,7 +2,7 @@
  * (this process slept: it may have a successor), a step of the wall clock, and an offset to the store's clock. */
 #include <stdlib.h>
 
-#include "scheduler/parts.h"
+#include "scheduler/know/know.h"
 
 #define READ_EVERY (10 * SPAN_SECOND)
 #define READ_AGAIN (250 * SPAN_MS)

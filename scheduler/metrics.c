@@ -1,5 +1,5 @@
 /* Counters: written here on the scheduler's thread, read by others. */
-#include "scheduler/parts.h"
+#include "scheduler/basics.h"
 
 const double scheduler_lateness_bounds[SCHEDULER_LATENESS_BUCKETS] = {
     0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600, __builtin_inf(),

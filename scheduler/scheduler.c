@@ -4,7 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scheduler/parts.h"
+#include "scheduler/call/call.h"
+#include "scheduler/drive/drive.h"
+#include "scheduler/fire/fire.h"
+#include "scheduler/know/know.h"
+#include "scheduler/own/own.h"
+#include "scheduler/write/write.h"
 
 #define LEAVE_PATIENCE (2 * SPAN_SECOND) /* the store may be away: then the successor finds out by itself */
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scheduler/parts.h"
+#include "scheduler/own/own.h"
 
 enum start_phase {
     START_CLUSTER,

@@ -1,4 +1,4 @@
-/* The state of a scheduler: every structure that its modules share. Read parts.h first. */
+/* The state of a scheduler: every structure that its modules share. Read basics.h first. */
 #ifndef CARILLON_SCHEDULER_STATE_H
 #define CARILLON_SCHEDULER_STATE_H
 
