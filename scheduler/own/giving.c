@@ -3,7 +3,10 @@
  * store; from the moment it is asked for, nothing is written of them here. Should this process die in between, they are
  * either still its own, and adopted with the rest, or nobody's, and the owner of the slot finds them so (recovery.c).
  */
-#include "scheduler/parts.h"
+#include "scheduler/drive/drive.h"
+#include "scheduler/fire/fire.h"
+#include "scheduler/own/own.h"
+#include "scheduler/write/write.h"
 
 #define GIVING_EVERY ((span)100) /* ms */
 
