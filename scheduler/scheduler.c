@@ -312,6 +312,7 @@ void scheduler_drain(struct scheduler *s, struct moment now)
     s->state = SCHEDULER_DRAINING;
     s->drain_until = mono_add(now.mono, s->settings->scheduler.shutdown_grace);
     s->ownership_dirty = s->node_dirty = true;
+    s->next_boot_read = now.mono; /* tells the store, for whoever looks at the nodes */
     sink_logf(s->ports.sink, LOG_INFO, "Draining: slots are handed over, runs in flight are finished.", "runs=%zu",
               (size_t)HASH_COUNT(s->runs));
 }

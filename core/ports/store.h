@@ -183,8 +183,8 @@ struct node_row {
     const char *wish_by; /* NULL = never asked */
     instant wish_at, first_seen;
     int64_t boot; /* 0 = none is known */
-    bool fenced;
-    instant started_at, seen_at; /* of that boot */
+    bool fenced, draining;       /* that boot; draining: as it told itself */
+    instant started_at, seen_at; /* of it */
     int64_t slots, jobs;         /* held, by any boot of the node */
     int64_t runs_open;           /* driven, likewise */
 };
@@ -307,6 +307,7 @@ struct store_boot_start {
 /* Fresh read of one's own row: fenced? And a sign of life (seen_at). */
 struct store_boot_read {
     int64_t boot;
+    bool draining;     /* it ends; for whoever looks at the nodes */
     bool fenced;       /* out */
     int64_t batch;     /* out */
     instant store_now; /* out */

@@ -91,6 +91,7 @@ static void queued_runs_are_given(bool wish, bool lose_reply)
         drain(w, 0);
     world_run(w, 4000);
     assert_int_equal(scheduler_state(w->nodes[0].scheduler), wish ? SCHEDULER_WORKING : SCHEDULER_DRAINING);
+    assert_int_equal(w->boots.items[0].draining, !wish); /* the store is told why it does so */
     int64_t first = w->boots.items[0].boot, second = w->boots.items[1].boot;
     for (size_t i = 0; i < w->runs.count; i++) /* while the call is still under way */
         assert_int_equal(w->runs.items[i].boot, w->runs.items[i].state == RUN_QUEUED ? second : first);

@@ -590,6 +590,7 @@ static enum status perform(struct world *w, struct store_op *op)
     case STORE_BOOT_READ:
         op->boot_read.fenced = boot_find(w, op->boot_read.boot)->fenced;
         op->boot_read.store_now = w->now.wall;
+        boot_find(w, op->boot_read.boot)->draining = op->boot_read.draining;
         return STATUS_OK;
     case STORE_BOOT_FENCE:
         if (boot_find(w, op->boot_fence.boot)->fenced)
