@@ -159,12 +159,24 @@ static enum status attempt(struct sql_store *store, struct db **conn, enum lane 
     return status;
 }
 
+#define PARTITION_TRIES 3 /* of at most 2 s each: behind us others wait for this connection */
+
+/* The server's own work (statistics, purge) holds tables and its dictionary for moments, on a slow disk for longer:
+ * such a wait says nothing against the next try, and what was made already is not made again. */
 static enum status make_partitions(struct db *db, struct store_op *op)
 {
     instant now = INSTANT_NONE;
     struct session s = {.db = db, .arena = &op->arena, .error = &op->error};
     enum status status = db_now(db, &now);
-    return status == STATUS_OK ? partitions_make(&s, now) : status;
+    for (int tries = 0; status == STATUS_OK && tries < PARTITION_TRIES; tries++) {
+        db->class = DB_FINE;
+        status = partitions_make(&s, now);
+        if (status == STATUS_OK || db->class != DB_AGAIN)
+            return status;
+        if (tries + 1 < PARTITION_TRIES)
+            status = STATUS_OK;
+    }
+    return status;
 }
 
 /* May the operation be sent again, and has what stood in its way been dealt with? Nothing of it has happened. */

@@ -454,6 +454,16 @@ static enum status event_handle(struct build *b, const yaml_event_t *event)
     return STATUS_OK;
 }
 
+/* The two faults that everybody makes once: what the parser says of them names neither cause nor remedy. */
+static const char *remedy_of(const yaml_parser_t *parser)
+{
+    if (parser->problem && strstr(parser->problem, "cannot start any token"))
+        return "; a tab cannot indent, and a text that begins with a sign such as @ ` or % needs quotes";
+    if (parser->context && (strstr(parser->context, "an alias") || strstr(parser->context, "an anchor")))
+        return "; a text that begins with * or & needs quotes, as cron expressions do: \"* * * * *\"";
+    return "";
+}
+
 static enum status parser_error(struct build *b)
 {
     const yaml_parser_t *parser = &b->parser;
@@ -463,9 +473,9 @@ static enum status parser_error(struct build *b)
     if (parser->error == YAML_READER_ERROR)
         return error_set(b->err, STATUS_INVALID, "byte %zu: %s", parser->problem_offset, problem);
     if (parser->context)
-        return fail_at(b, parser->problem_mark, "%s (%s that begins in line %zu)", problem, parser->context,
-                       parser->context_mark.line + 1);
-    return fail_at(b, parser->problem_mark, "%s", problem);
+        return fail_at(b, parser->problem_mark, "%s (%s that begins in line %zu)%s", problem, parser->context,
+                       parser->context_mark.line + 1, remedy_of(parser));
+    return fail_at(b, parser->problem_mark, "%s%s", problem, remedy_of(parser));
 }
 
 static enum status stream_read(struct build *b)
