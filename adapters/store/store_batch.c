@@ -291,6 +291,29 @@ static enum status write_attempts(struct batch *b)
     return status;
 }
 
+static enum status write_left(struct batch *b)
+{
+    const struct store_batch *op = b->op;
+    if (!op->left_count)
+        return STATUS_OK;
+    int64_t *ids = mem_alloc(op->left_count * sizeof *ids);
+    memcpy(ids, op->left, op->left_count * sizeof *ids);
+    qsort(ids, op->left_count, sizeof *ids, int64_compare);
+    enum status status = STATUS_OK;
+    for (size_t at = 0, n; at < op->left_count && status == STATUS_OK; at += n) {
+        n = piece_of_day(ids, at, op->left_count);
+        struct query q;
+        query_init(&q, "UPDATE run SET boot = 0");
+        query_with(&q, " WHERE day = ? AND id", db_i(run_id_day(ids[at])));
+        query_in(&q, ids + at, n);
+        query_with(&q, " AND boot = ?", db_i(op->boot));
+        query_with(&q, " AND state = ? AND open_slot IS NOT NULL", db_i(RUN_QUEUED));
+        status = query_exec(b->s, &q, NULL);
+    }
+    free(ids);
+    return status;
+}
+
 /* A wish whose fire was refused with its slot stays open: the slot's next owner carries it out. */
 static bool slot_lost(const struct batch *b, int64_t request)
 {
@@ -399,8 +422,8 @@ enum status sql_batch(struct session *s, struct store_batch *op)
     b->s = s;
     b->op = op;
     static enum status (*const parts[])(struct batch *) = {
-        fence_slots,    write_activations, write_skips,   write_states,      write_fires, write_runs, write_steps,
-        write_attempts, write_requests,    write_reports, write_suspensions, write_after, write_moves};
+        fence_slots,    write_activations, write_skips,    write_states,  write_fires,       write_runs,  write_steps,
+        write_attempts, write_left,        write_requests, write_reports, write_suspensions, write_after, write_moves};
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == STATUS_OK; i++)
         status = parts[i](b);
     vec_release(&b->picked);
