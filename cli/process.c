@@ -272,19 +272,6 @@ static void write_metrics(void *context, struct str *ret)
         metrics_write(process->scheduler, ret);
 }
 
-#define STORE_WARNING 80 /* percent of store.max_size; the scheduler's log warns from there on, too */
-
-/* Only who keeps the house knows the size; NULL: nothing to say, or not seen here. */
-static const char *store_warning(const struct scheduler_metrics *metrics)
-{
-    int64_t size = __atomic_load_n(&metrics->store_bytes, __ATOMIC_RELAXED);
-    int64_t most = __atomic_load_n(&metrics->store_bytes_max, __ATOMIC_RELAXED);
-    if (most <= 0 || size < most / 100 * STORE_WARNING)
-        return NULL;
-    return "the store is nearly full (80 % of store.max_size): shorten retention.runs or retention.bodies, or raise "
-           "store.max_size";
-}
-
 static bool is_ready(void *context, const char **ret_reason)
 {
     struct process *process = context;
@@ -292,7 +279,7 @@ static bool is_ready(void *context, const char **ret_reason)
         return true;
     if (!scheduler_ready(process->scheduler, ret_reason))
         return false;
-    *ret_reason = store_warning(scheduler_metrics(process->scheduler));
+    *ret_reason = metrics_warning(process->scheduler);
     return true;
 }
 

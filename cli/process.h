@@ -59,5 +59,8 @@ void process_end(struct process *process);
 
 /* Prometheus text of the scheduler's counters (cli/metrics.c). */
 void metrics_write(const struct scheduler *scheduler, struct str *ret);
+/* What somebody should look at though all works: a store that is nearly full. Static; NULL: nothing, or not seen here
+ * (only who keeps the house knows the size). */
+const char *metrics_warning(const struct scheduler *scheduler);
 
 #endif

@@ -127,6 +127,7 @@ struct job {
     int priority;                /* in the ring */
     struct job_version *newest;  /* as defined last; NULL for jobs known only by their runs */
     instant newest_at;           /* commit time of it, by the store's clock */
+    bool changing, awaited;      /* the feed has told of a change that has not been read yet; a request waits for it */
     instant wished_pause;        /* from when on it is wished to be paused, until that is carried out; INSTANT_NONE */
     instant deleted_at;          /* when `deleted`; INSTANT_NONE: not known */
     struct job_version *ruling;  /* whose triggers are armed; NULL: none yet */
@@ -210,6 +211,7 @@ struct open_run {
     bool counted;   /* in job->running */
     bool limited;   /* in job->limited */
     bool held;      /* adopted; who else runs the job is not known yet */
+    bool left;      /* given to whoever owns its slot: nothing more is written of it here */
     bool in_batch;  /* its fire is in the batch under way */
     struct call *calls;
     struct open_run *prev, *next; /* job->queue */
@@ -262,6 +264,7 @@ struct bundle {
     VEC(struct store_move) moves; /* texts in `arena` */
     VEC(struct linger_row) lingers;
     VEC(struct request_row) wishes;
+    VEC(struct open_run *) left; /* holds a ref */
     VEC(struct call *) sends;
     VEC(struct request_done) requests; /* to be closed when this has committed and nothing was refused */
     struct open_run *run;              /* whose rows these are (no fires); holds a ref; NULL */
@@ -290,6 +293,7 @@ struct batch {
     int64_t through_seq; /* change that the replica held when `through` was found out */
     VEC(struct linger_row) lingers;
     VEC(struct request_row) wishes;
+    VEC(int64_t) left;
     VEC(struct slot_through) through; /* decided by now: told to the store when this batch has committed */
 };
 
@@ -454,6 +458,7 @@ struct scheduler {
     bool reading_instances;
     int64_t poll_number;
     struct seen *requests, *reports;
+    struct seen *left; /* runs given away: a poll may still show wishes for them */
 
     /* planning */
     struct heap timers, switches, alarms;
@@ -495,6 +500,7 @@ struct scheduler {
     /* drain */
     mono drain_until;
     bool leaving; /* the store is being told that this boot ends */
+    mono next_giving;
     mono leave_until;
 };
 
