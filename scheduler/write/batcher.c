@@ -37,6 +37,7 @@ static void clear_vectors(struct batch *b)
     vec_clear(&b->moves);
     b->moves_unsure = false;
     vec_clear(&b->lingers);
+    vec_clear(&b->notices);
     vec_clear(&b->wishes);
     vec_clear(&b->through);
 }
@@ -58,6 +59,7 @@ static void take_bundle(struct batch *b, const struct bundle *bundle)
     APPEND(b, bundle, suspended);
     APPEND(b, bundle, moves);
     APPEND(b, bundle, lingers);
+    APPEND(b, bundle, notices);
     APPEND(b, bundle, wishes);
     for (size_t i = 0; i < bundle->closing.count; i++)
         vec_add(&b->requests, bundle->closing.items[i]);
@@ -154,6 +156,8 @@ static void fill(struct batch *b, struct store_batch *op, int64_t boot)
     op->move_count = b->moves.count;
     op->lingers = b->lingers.items;
     op->linger_count = b->lingers.count;
+    op->notices = b->notices.items;
+    op->notice_count = b->notices.count;
     op->wishes = b->wishes.items;
     op->wish_count = b->wishes.count;
 }
