@@ -259,6 +259,14 @@ bool full_name_split(const struct client *client, const char *word, struct full_
     return true;
 }
 
+void add_schedule(struct str *ret, const cJSON *trigger)
+{
+    const char *kind = text_of(trigger, "kind");
+    if (*kind && strcmp(kind, "cron") != 0)
+        str_addf(ret, "%s ", kind);
+    str_add(ret, text_of(trigger, "schedule"));
+}
+
 void print_raw(const struct answer_body *answer)
 {
     (void)printf("%s\n", str_text(&answer->text));

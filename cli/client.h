@@ -41,6 +41,10 @@ struct full_name {
     char project[160], name[160];
 };
 bool full_name_split(const struct client *client, const char *word, struct full_name *ret);
+#define RUN_ELSEWHERE "it was looked for in project \"%s\"; -p PROJECT names another"
+
+/* When a trigger of an answer fires: "every 10s", "delay 10s", "at 2026-…"; a cron expression as it is. */
+void add_schedule(struct str *ret, const cJSON *trigger);
 
 /* Prints the answer's text (--json) with a newline. */
 void print_raw(const struct answer_body *answer);

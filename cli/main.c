@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/verb.h"
+#include "core/model/hint.h"
 
-#define NO_SUCH_VERB "there is no verb \"%.40s\"; `carillon --help` lists them"
+#include "cli/verb.h"
 
 const struct verb *const verbs[] = {
     /* servers */
@@ -69,7 +69,7 @@ static void print_help(FILE *to)
                 "  carillon VERB [words] [options]      carillon VERB --help tells more, with examples\n\n",
                 to);
     for (const struct verb *const *verb = verbs; *verb; verb++)
-        (void)fprintf(to, "  %-13s %s\n", (*verb)->name, (*verb)->summary);
+        (void)fprintf(to, "  %-15s %s\n", (*verb)->name, (*verb)->summary);
     (void)fputs(
         "\nFirst steps: `carillon standalone` in one terminal, `carillon apply -f examples/shop` in another, then the URL it printed.\n"
         "Exit codes:",
@@ -129,6 +129,15 @@ static const struct verb *find_verb(const char *name)
     return NULL;
 }
 
+static enum exit_code refuse_verb(const char *name)
+{
+    struct hint hint = hint_begin(name);
+    for (const struct verb *const *verb = verbs; *verb; verb++)
+        hint_offer(&hint, (*verb)->name);
+    return complain(EXIT_BAD_INPUT, "there is no verb \"%.40s\"%s%s%s; `carillon --help` lists them", name,
+                    hint.near ? "; did you mean \"" : "", hint.near ? hint.near : "", hint.near ? "\"?" : "");
+}
+
 /* `carillon help`, `carillon help VERB`, `carillon help --markdown`. */
 static enum exit_code help(const char *about)
 {
@@ -141,7 +150,7 @@ static enum exit_code help(const char *about)
     }
     const struct verb *verb = find_verb(about);
     if (!verb)
-        return complain(EXIT_BAD_INPUT, NO_SUCH_VERB, about);
+        return refuse_verb(about);
     print_verb_help(verb);
     return EXIT_OK;
 }
@@ -167,7 +176,7 @@ int main(int argc, char **argv)
         return (int)complain(EXIT_BAD_INPUT, "the verb comes first, options after it: carillon VERB %.40s …", argv[1]);
     const struct verb *verb = find_verb(!strcmp(argv[1], "--version") ? "version" : argv[1]);
     if (!verb)
-        return (int)complain(EXIT_BAD_INPUT, NO_SUCH_VERB, argv[1]);
+        return (int)refuse_verb(argv[1]);
     const struct flag *const tables[] = {verb->flags, help_flags, verb->client ? client_flags : NULL, NULL};
     if (args_parse(tables, argc - 2, argv + 2, &args, &err))
         return (int)complain(EXIT_BAD_INPUT, "%s: %s", verb->name, err.text);

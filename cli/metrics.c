@@ -89,3 +89,16 @@ void metrics_write(const struct scheduler *scheduler, struct str *ret)
         str_addf(ret, "%s %lld\n", gauges[i].name, (long long)load(counter));
     }
 }
+
+#define STORE_WARNING 80 /* percent of store.max_size; the scheduler's log warns from there on, too */
+
+const char *metrics_warning(const struct scheduler *scheduler)
+{
+    const struct scheduler_metrics *metrics = scheduler_metrics(scheduler);
+    int64_t size = __atomic_load_n(&metrics->store_bytes, __ATOMIC_RELAXED);
+    int64_t most = __atomic_load_n(&metrics->store_bytes_max, __ATOMIC_RELAXED);
+    if (most <= 0 || size < most / 100 * STORE_WARNING)
+        return NULL;
+    return "the store is nearly full (80 % of store.max_size): shorten retention.runs or retention.bodies, or raise "
+           "store.max_size";
+}

@@ -50,6 +50,8 @@ struct process {
 enum exit_code process_base(struct process *process, const char *role);     /* log, loop, zones, node name */
 enum exit_code process_store(struct process *process);                      /* store, cluster identity */
 enum exit_code process_scheduler(struct process *process, bool sole_owner); /* dispatch, coordination, scheduler */
+enum exit_code process_dispatch(struct process *process);
+enum exit_code process_coordination(struct process *process); /* after the store, whose cluster it must belong to */
 enum exit_code process_orchestrator(struct process *process);
 enum exit_code process_listen(struct process *process); /* HTTP, last of all */
 enum exit_code process_run(struct process *process);    /* until a signal; drains */
@@ -57,5 +59,8 @@ void process_end(struct process *process);
 
 /* Prometheus text of the scheduler's counters (cli/metrics.c). */
 void metrics_write(const struct scheduler *scheduler, struct str *ret);
+/* What somebody should look at though all works: a store that is nearly full. Static; NULL: nothing, or not seen here
+ * (only who keeps the house knows the size). */
+const char *metrics_warning(const struct scheduler *scheduler);
 
 #endif

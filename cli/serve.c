@@ -257,6 +257,10 @@ static enum exit_code admin(const struct args *args)
     if (!code) {
         crypto_start();
         code = process_store(process);
+        if (code == EXIT_UNREACHABLE && !args_get(args, "--data") &&
+            !strncmp(process->settings.store.url, "sqlite:", 7))
+            (void)complain(
+                code, "the folder of a standalone is named by --data, the store of a cluster by --set store.url=…");
     }
     if (!code)
         code = commands[command].run(args, role, process);

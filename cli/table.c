@@ -60,7 +60,12 @@ void table_print(struct table *table, const char *when_empty)
         if (last)
             (void)fputc('\n', stdout);
     }
-    for (size_t i = 0; i < count; i++)
+    table_release(table);
+}
+
+void table_release(struct table *table)
+{
+    for (size_t i = 0; i < table->cells.count; i++)
         free(table->cells.items[i]);
     vec_release(&table->cells);
 }

@@ -17,5 +17,6 @@ struct table {
 void table_init(struct table *table, size_t columns, const char *const *heading);
 void table_add(struct table *table, const char *cell);         /* next cell; NULL and "" are shown as "-" */
 void table_print(struct table *table, const char *when_empty); /* prints and releases */
+void table_release(struct table *table);                       /* one that is not printed */
 
 #endif

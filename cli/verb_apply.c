@@ -24,6 +24,13 @@ static const struct flag file_flags[] = {
 
 #define GIVE_FILES "give -f FILE or -f FOLDER (\"-\" = standard input)"
 
+static enum exit_code refuse_nothing(const struct args *args)
+{
+    return args->word_count || args_get(args, "--file")
+               ? complain(EXIT_BAD_INPUT, "no documents in what was given: every file is empty, or comments alone")
+               : complain(EXIT_BAD_INPUT, "no documents: " GIVE_FILES);
+}
+
 static void read_all(const struct args *args, struct file_documents *ret)
 {
     const char *path;
@@ -61,12 +68,16 @@ static const char *outcome_of(const cJSON *result)
 /* Zone, policy and next three instants of each trigger: nobody saves a schedule without seeing what it will do. */
 static void print_trigger(const cJSON *trigger)
 {
-    (void)printf("    %s: %s, zone %s, misfire %s, next", text_of(trigger, "name"), text_of(trigger, "schedule"),
+    struct str schedule;
+    str_init(&schedule, 64 * 1024);
+    add_schedule(&schedule, trigger);
+    (void)printf("    %s: %s, zone %s, misfire %s, next", text_of(trigger, "name"), str_text(&schedule),
                  text_of(trigger, "zone"), *text_of(trigger, "misfire") ? text_of(trigger, "misfire") : "latest");
     const cJSON *next;
     cJSON_ArrayForEach(next, cJSON_GetObjectItemCaseSensitive(trigger, "next"))
         (void)printf(" %s", cJSON_IsString(next) ? next->valuestring : "?");
     (void)printf("\n");
+    str_release(&schedule);
 }
 
 static void print_applied(const struct file_documents *documents, const cJSON *items, bool dry_run)
@@ -99,8 +110,7 @@ static enum exit_code apply(const struct args *args)
     client.origin = origin_of;
     client.origin_context = &documents;
     if (documents.faults || !documents.list.count) {
-        code = documents.faults ? complain(EXIT_BAD_INPUT, "nothing was written")
-                                : complain(EXIT_BAD_INPUT, "no documents: " GIVE_FILES);
+        code = documents.faults ? complain(EXIT_BAD_INPUT, "nothing was written") : refuse_nothing(args);
     } else {
         struct answer_body answer;
         char *body = apply_body(&documents, dry_run);
@@ -230,7 +240,7 @@ static enum exit_code lint(const struct args *args)
     if (errors)
         return EXIT_BAD_INPUT;
     if (!count)
-        return complain(EXIT_BAD_INPUT, "no documents: " GIVE_FILES);
+        return refuse_nothing(args);
     (void)printf("%zu document%s, no fault\n", count, count == 1 ? "" : "s");
     return EXIT_OK;
 }

@@ -25,11 +25,28 @@ static void print_head(const cJSON *run)
     (void)printf("\n");
 }
 
-static void print_steps(const cJSON *steps)
+/* What the executor has last said of a step that is at work: "60%: page 4"; of several items the one that spoke last.
+ */
+static void add_progress(struct str *ret, const cJSON *progress, const char *step)
+{
+    const cJSON *item, *last = NULL;
+    cJSON_ArrayForEach(item, progress) {
+        if (!strcmp(text_of(item, "step"), step) && (!last || strcmp(text_of(item, "at"), text_of(last, "at")) >= 0))
+            last = item;
+    }
+    if (cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(last, "progress")))
+        str_addf(ret, "%.0f%%", number_of(last, "progress"));
+    if (*text_of(last, "message"))
+        str_addf(ret, "%s%s", ret->length ? ": " : "", text_of(last, "message"));
+}
+
+static void print_steps(const cJSON *steps, const cJSON *progress)
 {
     static const char *const heading[] = {"STEP", "STATE", "ATTEMPTS", "REASON"};
     struct table table;
     const cJSON *step;
+    struct str said;
+    str_init(&said, 64 * 1024);
     table_init(&table, 4, heading);
     cJSON_ArrayForEach(step, steps) {
         char count[16];
@@ -38,9 +55,15 @@ static void print_steps(const cJSON *steps)
         add_member(&table, step, "step");
         add_member(&table, step, "state");
         table_add(&table, count);
-        table_add(&table, *text_of(step, "error") ? text_of(step, "error") : text_of(step, "reason"));
+        str_clear(&said);
+        if (!strcmp(text_of(step, "state"), "running"))
+            add_progress(&said, progress, text_of(step, "step"));
+        table_add(&table, *text_of(step, "error") ? text_of(step, "error")
+                          : said.length           ? str_text(&said)
+                                                  : text_of(step, "reason"));
     }
     table_print(&table, "no step has begun");
+    str_release(&said);
 }
 
 static void add_number(struct table *table, const cJSON *object, const char *name)
@@ -76,24 +99,27 @@ static void print_attempts(const cJSON *steps)
 static enum exit_code attempts(const struct args *args)
 {
     struct client client;
+    struct full_name run;
     struct answer_body answer;
     struct str path;
     enum exit_code code = EXIT_OK;
     if (!client_open(args, &client, &code))
         return code;
+    if (!full_name_split(&client, args->words[0], &run))
+        return EXIT_BAD_INPUT;
     str_init(&path, 2048);
-    client_path(&path, "/projects/%s/runs/%s", client.project, args->words[0]);
+    client_path(&path, "/projects/%s/runs/%s", run.project, run.name);
     client_call(&client, "GET", str_text(&path), NULL, false, &answer);
     str_release(&path);
     code = answer.code;
     if (code == EXIT_NOT_FOUND)
-        (void)complain(code, "it was looked for in project \"%s\"; -p PROJECT names another", client.project);
+        (void)complain(code, RUN_ELSEWHERE, run.project);
     if (!code && client.json) {
         print_raw(&answer);
     } else if (!code) {
         const cJSON *steps = cJSON_GetObjectItemCaseSensitive(answer.json, "steps");
         print_head(answer.json);
-        print_steps(steps);
+        print_steps(steps, cJSON_GetObjectItemCaseSensitive(answer.json, "progress"));
         (void)printf("\n");
         print_attempts(steps);
     }
@@ -103,9 +129,9 @@ static enum exit_code attempts(const struct args *args)
 
 const struct verb verb_attempts = {
     "attempts",
-    "RUN",
-    "show one run: its steps and every call that was made",
-    "  carillon attempts -p shop 5850000000000000001\n\nWith --json also parameters, results, requests and answers.",
+    "[PROJECT/]RUN",
+    "show one run: its steps, how far they are, and every call that was made",
+    "  carillon attempts shop/5850000000000000001\n\nWith --json also parameters, results, requests and answers.",
     no_flags,
     true,
     1,

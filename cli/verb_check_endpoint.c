@@ -66,7 +66,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
 {
     struct probe *probe = context;
     str_add_bytes(&probe->text, bytes, size * count);
-    return size * count;
+    return str_status(&probe->text) == STATUS_OK ? size * count : 0; /* 0 ends the call: an answer may be endless */
 }
 
 static void copy_value(const char *line, size_t length, char *ret, size_t size)
@@ -151,8 +151,10 @@ static void ask(const struct check *check, struct probe *probe)
     if (code == CURLE_OK) {
         (void)curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &probe->status);
     } else {
+        bool big = str_status(&probe->text) != STATUS_OK;
         str_clear(&probe->text);
-        str_add(&probe->text, curl_easy_strerror(code));
+        str_add(&probe->text, big ? "the answer has more than 4 MiB, which a scheduler takes for bad_answer"
+                                  : curl_easy_strerror(code));
     }
     curl_slist_free_all(headers);
     curl_easy_cleanup(easy);
@@ -347,9 +349,14 @@ static void check_health(struct check *check)
 static enum exit_code print(struct check *check)
 {
     const char *whole = check->counts[GRADE_BROKEN] ? "broken" : check->counts[GRADE_MEND] ? "works, but mend" : "good";
-    if (check->json)
-        (void)printf("{\"url\":\"%s\",\"grade\":\"%s\",\"checks\":[%s]}\n", check->url, whole, str_text(&check->items));
-    else {
+    if (check->json) {
+        struct str url;
+        str_init(&url, BODY_MAX);
+        str_add_json(&url, check->url);
+        (void)printf("{\"url\":%s,\"grade\":\"%s\",\"checks\":[%s]}\n", str_text(&url), whole, str_text(&check->items));
+        str_release(&url);
+        table_release(&check->table);
+    } else {
         table_print(&check->table, "");
         (void)printf("\n%s: %s (%d good, %d to mend, %d broken)\n", check->url, whole, check->counts[GRADE_GOOD],
                      check->counts[GRADE_MEND], check->counts[GRADE_BROKEN]);
@@ -383,6 +390,7 @@ static enum exit_code run(const struct args *args)
         enum exit_code code = complain(EXIT_UNREACHABLE, "%s: %s", check.url, str_text(&first.text));
         str_release(&first.text);
         str_release(&check.items);
+        table_release(&check.table);
         return code;
     }
     if (check_call(&check, &first)) {

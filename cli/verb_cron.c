@@ -57,7 +57,7 @@ static void print_lines(const instant *next, size_t count, const struct zone *zo
                      t.second, zone_abbreviation(zone, next[i]));
     }
     if (!count)
-        (void)printf("never again\n");
+        (void)printf("never: no time fits any more\n");
 }
 
 struct preview_input {

@@ -7,10 +7,13 @@
 #include <strings.h>
 
 #include "core/base/str.h"
+#include "core/base/utf8.h"
+#include "core/logic/time/cron.h"
 
+#include "cli/files.h"
 #include "cli/verb.h"
 
-#define LINE_BYTES 8192
+#define FILE_MAX ((size_t)4 << 20)
 #define WORDS_MAX 100
 #define HEADERS_MAX 20
 
@@ -229,7 +232,7 @@ static void print_job(const struct import *import, size_t number, const char *cr
     char name[80];
     struct str out;
     bool json = request->body && (*request->body == '{' || *request->body == '[');
-    str_init(&out, 4 * LINE_BYTES);
+    str_init(&out, 8 * FILE_MAX);
     name_of(request, number, name);
     str_addf(&out,
              "---\n# %s:%zu\napiVersion: carillon/v1\nkind: Job\nmetadata: {project: %s, name: %s}\nspec:\n"
@@ -246,7 +249,7 @@ static void print_job(const struct import *import, size_t number, const char *cr
     for (size_t i = 0; i < request->header_count; i++) {
         const char *colon = strchr(request->headers[i], ':');
         struct str header;
-        str_init(&header, LINE_BYTES);
+        str_init(&header, FILE_MAX);
         str_add_bytes(&header, request->headers[i], (size_t)(colon - request->headers[i]));
         str_add(&out, "        ");
         str_add_json(&out, str_text(&header));
@@ -293,11 +296,25 @@ static bool take_setting(struct import *import, char *line)
     if (!name || *value != '=')
         return false;
     value += 1 + strspn(value + 1, " \t\"'");
-    if (strncmp(line, "CRON_TZ", name) == 0 || strncmp(line, "TZ", name) == 0) {
+    if ((name == 7 && strncmp(line, "CRON_TZ", name) == 0) || (name == 2 && strncmp(line, "TZ", name) == 0)) {
         (void)snprintf(import->zone_text, sizeof import->zone_text, "%.*s", (int)strcspn(value, " \t\"'"), value);
         import->zone = import->zone_text;
     }
     return true;
+}
+
+/* NULL: `cron`, the beginning of the line, is a schedule of ours, too. */
+static const char *schedule_wrong(const char *line, const char *cron, struct error *err)
+{
+    struct cron *parsed = NULL;
+    if (strcasecmp(cron, "@reboot") == 0)
+        return "@reboot has no time";
+    if (!utf8_valid(line, strlen(line)))
+        return "it is not UTF-8";
+    if (cron_parse(cron, CRON_AUTO, NULL, &parsed, NULL, err) != STATUS_OK)
+        return err->text;
+    cron_free(parsed);
+    return NULL;
 }
 
 static void take_line(struct import *import, size_t number, char *line)
@@ -306,6 +323,7 @@ static void take_line(struct import *import, size_t number, char *line)
     size_t count = 0;
     struct request request = {0};
     const char *why = NULL;
+    struct error err;
     line += strspn(line, " \t");
     line[strcspn(line, "\r\n")] = '\0';
     if (!*line || *line == '#' || take_setting(import, line))
@@ -315,8 +333,8 @@ static void take_line(struct import *import, size_t number, char *line)
         leave(import, number, "it is no line of a crontab (five fields and a command)");
         return;
     }
-    if (strcasecmp(cron, "@reboot") == 0) {
-        leave(import, number, "@reboot has no time");
+    if ((why = schedule_wrong(line, cron, &err)) != NULL) {
+        leave(import, number, why);
         return;
     }
     cut_output(command);
@@ -342,17 +360,26 @@ static enum exit_code run(const struct args *args)
 {
     struct import import = {
         .file = args->words[1], .project = args_get(args, "--project"), .zone = args_get(args, "--timezone")};
-    char line[LINE_BYTES];
+    char *text = NULL;
+    size_t length = 0;
+    struct error err;
     if (strcmp(args->words[0], "crontab") != 0)
         return complain(EXIT_BAD_INPUT, "import knows crontab, not \"%.40s\"", args->words[0]);
     import.project = import.project ? import.project : "default";
     import.zone = import.zone ? import.zone : "UTC";
-    FILE *in = fopen(import.file, "r");
-    if (!in)
-        return complain(EXIT_BAD_INPUT, "%s cannot be read", import.file);
-    for (size_t number = 1; fgets(line, sizeof line, in); number++)
-        take_line(&import, number, line);
-    (void)fclose(in);
+    if (file_read_whole(import.file, FILE_MAX, &text, &length, &err) != STATUS_OK)
+        return complain(EXIT_BAD_INPUT, "%s", err.text);
+    size_t number = 1;
+    for (char *p = text, *end; p < text + length; p = end + 1, number++) {
+        end = memchr(p, '\n', (size_t)(text + length - p));
+        end = end ? end : text + length;
+        *end = '\0';
+        if (strlen(p) < (size_t)(end - p))
+            leave(&import, number, "it holds a NUL byte");
+        else
+            take_line(&import, number, p);
+    }
+    free(text);
     (void)fprintf(stderr, "%zu line(s) imported, %zu not\n", import.taken, import.left);
     return import.left ? EXIT_FAILED : EXIT_OK;
 }

@@ -36,17 +36,22 @@ static void print_triggers(const cJSON *triggers)
     static const char *const heading[] = {"TRIGGER", "STATE", "SCHEDULE", "ZONE", "NEXT", "REASON"};
     struct table table;
     const cJSON *trigger;
+    struct str schedule;
+    str_init(&schedule, 64 * 1024);
     table_init(&table, 6, heading);
     cJSON_ArrayForEach(trigger, triggers) {
         const cJSON *next = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(trigger, "next"), 0);
         add_member(&table, trigger, "name");
         add_member(&table, trigger, "state");
-        add_member(&table, trigger, "schedule");
+        str_clear(&schedule);
+        add_schedule(&schedule, trigger);
+        table_add(&table, str_text(&schedule));
         add_member(&table, trigger, "zone");
         table_add(&table, cJSON_IsString(next) ? next->valuestring : "");
         add_member(&table, trigger, "reason");
     }
     table_print(&table, "no triggers: this job runs by hand only");
+    str_release(&schedule);
 }
 
 /* Predecessors of a step as they were written: names, or objects with `step`. */
@@ -136,14 +141,33 @@ const struct verb verb_triggers = {
     "triggers", "PROJECT/JOB", "list a job's triggers with state and next instant", NULL, no_flags, true, 1,
     1,          triggers};
 
-static void print_explanation(const cJSON *json)
+/* A job's holder that gives its slots away, or is gone, fires nothing: its instants wait for the next holder. */
+static void print_holder(struct client *client, const char *node)
+{
+    struct answer_body answer;
+    struct str path;
+    str_init(&path, 1024);
+    client_path(&path, "/schedulers/%s", node);
+    client_call(client, "GET", str_text(&path), NULL, true, &answer);
+    const char *state = text_of(answer.json, "state");
+    if (!answer.code && *state && strcmp(state, "working") != 0)
+        (void)printf("  %s is %s: what is due now fires once another scheduler has taken the job over, or %s works "
+                     "again\n",
+                     node, state, node);
+    answer_release(&answer);
+    str_release(&path);
+}
+
+static void print_explanation(struct client *client, const cJSON *json)
 {
     const cJSON *owner = cJSON_GetObjectItemCaseSensitive(json, "owner"), *item, *next;
-    if (cJSON_IsObject(owner) && *text_of(owner, "node"))
+    if (cJSON_IsObject(owner) && *text_of(owner, "node")) {
         (void)printf("%s: %s; held by scheduler %s since %s (slot %.0f)\n", text_of(json, "job"),
                      text_of(json, "state"), text_of(owner, "node"), text_of(owner, "since"), number_of(owner, "slot"));
-    else
+        print_holder(client, text_of(owner, "node"));
+    } else {
         (void)printf("%s: %s; no scheduler holds it\n", text_of(json, "job"), text_of(json, "state"));
+    }
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(json, "triggers")) {
         (void)printf("\ntrigger %s: %s%s%s, zone %s\n", text_of(item, "name"), text_of(item, "state"),
                      *text_of(item, "reason") ? ": " : "", text_of(item, "reason"), text_of(item, "zone"));
@@ -171,7 +195,7 @@ static enum exit_code explain(const struct args *args)
     if (!code && client.json)
         print_raw(&answer);
     else if (!code)
-        print_explanation(answer.json);
+        print_explanation(&client, answer.json);
     answer_release(&answer);
     return code;
 }

@@ -54,19 +54,25 @@ static bool ended(struct client *client, const char *run)
 static enum exit_code run(const struct args *args)
 {
     struct client client;
+    struct full_name name;
     enum exit_code code;
-    const char *id = args->words[0], *step = args_get(args, "--step");
+    const char *step = args_get(args, "--step");
     bool follow = args_get(args, "--follow") != NULL;
     int64_t skip = 0;
     if (!client_open(args, &client, &code))
         return code;
+    if (!full_name_split(&client, args->words[0], &name))
+        return EXIT_BAD_INPUT;
+    (void)snprintf(client.project, sizeof client.project, "%s", name.project);
     for (bool last = !follow;;) {
-        int count = print_page(&client, id, step, skip, &code);
+        int count = print_page(&client, name.name, step, skip, &code);
+        if (code == EXIT_NOT_FOUND)
+            (void)complain(code, RUN_ELSEWHERE, client.project);
         skip += count > 0 ? count : 0;
         if (count < 0 || (client.json && !follow) || (count < PAGE && last))
             return code;
         if (count < PAGE) {
-            last = ended(&client, id);
+            last = ended(&client, name.name);
             if (!last)
                 (void)nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
         }
@@ -75,12 +81,12 @@ static enum exit_code run(const struct args *args)
 
 const struct verb verb_logs = {
     .name = "logs",
-    .words = "RUN",
+    .words = "[PROJECT/]RUN",
     .summary = "print the lines that executors have written while they worked on a run",
     .teach =
         "Executors write them with log() of their library, or by POST to the callback's /logs. In order of steps;\n"
         "at most 10,000 lines and 1 MiB of a call are kept, as long as bodies are.\n\n"
-        "  carillon logs 4785074604081153 --step report --follow",
+        "  carillon logs shop/4785074604081153 --step report --follow",
     .flags = log_flags,
     .client = true,
     .min_words = 1,

@@ -109,7 +109,8 @@ static enum exit_code print_run(struct client *client, bool wait, const char *ke
     if (!code && *state)
         code = exit_of_state(state);
     if (!client->json) {
-        (void)printf("%s %s%s%s%s%s\n", done, key, *run_id ? ", run " : "", run_id, *state ? ": " : "", state);
+        const char *told = strcmp(run_id, key) ? run_id : ""; /* of `cancel` the run is the key */
+        (void)printf("%s %s%s%s%s%s\n", done, key, *told ? ", run " : "", told, *state ? ": " : "", state);
         if (*state && strcmp(state, "succeeded") != 0)
             print_reason(client, detail);
     }
@@ -257,15 +258,23 @@ static enum exit_code cancel(const struct args *args)
     struct answer_body answer;
     struct str path, body;
     enum exit_code code = EXIT_OK;
+    struct full_name runs[ARGS_MAX];
     if (!client_open(args, &client, &code))
         return code;
+    for (size_t i = 0; i < args->word_count; i++) {
+        if (!full_name_split(&client, args->words[i], &runs[i]))
+            return EXIT_BAD_INPUT;
+        if (strcmp(runs[i].project, runs[0].project) != 0)
+            return complain(EXIT_BAD_INPUT, "runs of one project at a time, not of \"%s\" and \"%s\"", runs[0].project,
+                            runs[i].project);
+    }
     str_init(&path, 2048);
     str_init(&body, 64 * 1024);
-    client_path(&path, "/projects/%s/runs:cancel", client.project);
+    client_path(&path, "/projects/%s/runs:cancel", runs[0].project);
     str_add(&body, "{\"ids\":[");
     for (size_t i = 0; i < args->word_count; i++) {
         str_add(&body, i ? "," : "");
-        str_add_json(&body, args->words[i]);
+        str_add_json(&body, runs[i].name);
     }
     str_add(&body, "]}");
     client_call(&client, "POST", str_text(&path), str_text(&body), false, &answer);
@@ -274,6 +283,8 @@ static enum exit_code cancel(const struct args *args)
         print_raw(&answer);
     if (!code)
         code = print_items(&client, false, answer.json, "cancel asked for");
+    if (code == EXIT_NOT_FOUND && !client.json)
+        (void)complain(code, RUN_ELSEWHERE, runs[0].project);
     answer_release(&answer);
     str_release(&path);
     str_release(&body);
@@ -305,9 +316,15 @@ const struct verb verb_enqueue = {"enqueue",
                                   1,
                                   1,
                                   enqueue};
-const struct verb verb_cancel = {
-    "cancel", "RUN…", "cancel runs by id", "  carillon cancel -p shop 5850000000000000001", no_flags, true, 1,
-    ARGS_MAX, cancel};
+const struct verb verb_cancel = {"cancel",
+                                 "[PROJECT/]RUN…",
+                                 "cancel runs by id",
+                                 "  carillon cancel shop/5850000000000000001",
+                                 no_flags,
+                                 true,
+                                 1,
+                                 ARGS_MAX,
+                                 cancel};
 const struct verb verb_pause = {
     "pause", "PROJECT/JOB", "hold a job's triggers (or one); running work goes on", NULL, pause_flags, true, 1,
     1,       pause_job};

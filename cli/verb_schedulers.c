@@ -195,8 +195,8 @@ static void describe(const cJSON *json, struct str *ret)
         return;
     if (number_of(waits, "slots") > 0)
         str_addf(ret, "%.0f slots that nobody has taken over yet", number_of(waits, "slots"));
-    if (number_of(waits, "runs") > 0)
-        str_addf(ret, "%s%.0f runs:", ret->length ? "; " : "", number_of(waits, "runs"));
+    if (number_of(waits, "total") > 0)
+        str_addf(ret, "%s%.0f runs:", ret->length ? "; " : "", number_of(waits, "total"));
     cJSON_ArrayForEach(run, cJSON_GetObjectItemCaseSensitive(json, "running"))
         if (shown++ < 5)
             str_addf(ret, " %s (%s/%s)", text_of(run, "run"), text_of(run, "project"), text_of(run, "job"));
@@ -246,7 +246,8 @@ static enum exit_code wait_drained(struct client *client, const char *node)
     return code;
 }
 
-static enum exit_code change(const struct args *args, struct client *client, const char *done)
+/* `alone`: set when the server warned that nobody is there to take over; NULL = of no interest. */
+static enum exit_code change(const struct args *args, struct client *client, const char *done, bool *alone)
 {
     struct answer_body answer;
     struct str path, body;
@@ -265,6 +266,12 @@ static enum exit_code change(const struct args *args, struct client *client, con
         print_raw(&answer);
     if (!code)
         code = print_items(client, answer.json, done);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(answer.json, "items")) {
+        const cJSON *result = cJSON_GetObjectItemCaseSensitive(item, "result");
+        if (alone && cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(result, "warning")))
+            *alone = true;
+    }
     answer_release(&answer);
     str_release(&path);
     str_release(&body);
@@ -273,20 +280,23 @@ static enum exit_code change(const struct args *args, struct client *client, con
 
 static enum exit_code drain(const struct args *args, struct client *client)
 {
-    enum exit_code code = change(args, client, "asked to drain");
-    for (size_t i = 1; !code && args_get(args, "--wait") && i < args->word_count; i++)
+    bool alone = false, wait = args_get(args, "--wait") != NULL;
+    enum exit_code code = change(args, client, "asked to drain", &alone);
+    if (!code && wait && alone) /* it would be draining for ever */
+        return complain(EXIT_TIMED_OUT, "not waited for: start another scheduler, or stop this one by SIGTERM");
+    for (size_t i = 1; !code && wait && i < args->word_count; i++)
         code = wait_drained(client, args->words[i]);
     return code;
 }
 
 static enum exit_code online(const struct args *args, struct client *client)
 {
-    return change(args, client, "asked to work");
+    return change(args, client, "asked to work", NULL);
 }
 
 static enum exit_code forget(const struct args *args, struct client *client)
 {
-    return change(args, client, "forgot");
+    return change(args, client, "forgot", NULL);
 }
 
 /* ---- move ----------------------------------------------------------------------------------------------------------
@@ -360,7 +370,7 @@ static enum exit_code schedulers(const struct args *args)
 
 static const struct flag scheduler_flags[] = {
     {"--wait", NULL, NULL,
-     "drain: wait until it holds nothing any more (at most 10 minutes), and tell what it waits for"},
+     "drain: wait until it holds nothing any more (at most 10 minutes, and not when no other scheduler works), and tell what it waits for"},
     {"--to", NULL, "NODE", "move: the scheduler that shall hold the jobs"},
     {"--shared", NULL, NULL, "move: back to those that share all jobs"},
     {"--limit", NULL, "N", "jobs: rows at most (default 100, at most 1000)"},

@@ -191,7 +191,7 @@ static bool write_set(struct call *call, struct set *set, const struct put_optio
 }
 
 /* Warnings of one document, their paths within it. */
-static void write_warnings(const struct set *set, size_t index, struct out *out)
+static void write_warnings(const struct call *call, const struct set *set, size_t index, struct out *out)
 {
     char prefix[40];
     size_t length = (size_t)snprintf(prefix, sizeof prefix, "documents[%zu].", index);
@@ -203,7 +203,7 @@ static void write_warnings(const struct set *set, size_t index, struct out *out)
         out_open(out, NULL, '{');
         out_text(out, "path", detail->path + length);
         out_text(out, "code", "WARNING");
-        out_text(out, "message", detail->text);
+        detail_text(detail, call->language, out);
         out_close(out, '}');
     }
     out_close(out, ']');
@@ -231,7 +231,7 @@ static void write_member(struct call *call, const struct set *set, size_t index,
         str_add_bytes(out->to, triggers.bytes, triggers.length);
         out_json(out, "status", member->status);
     }
-    write_warnings(set, index, out);
+    write_warnings(call, set, index, out);
     out_close(out, '}');
     out_close(out, '}');
 }
@@ -246,7 +246,7 @@ static void write_answer(struct call *call, const struct set *set, const struct 
     out_close(&out, ']');
     out_bool(&out, "dry_run", options->dry_run);
     out_key(&out, "warnings");
-    details_write(&set->details, true, out.to);
+    details_write(&set->details, true, call->language, out.to);
     out_close(&out, '}');
 }
 

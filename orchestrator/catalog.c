@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/logic/time/schedule.h"
+#include "orchestrator/definitions.h"
 
 #define NAMES_SHOWN 20
 
@@ -20,34 +21,9 @@ void catalog_release(struct catalog *catalog)
     vec_release(&catalog->entries);
 }
 
-static const char *project_of(const struct document *document)
-{
-    if (document->kind == DOCUMENT_CALENDAR)
-        return document->calendar.project;
-    if (document->kind == DOCUMENT_APPLICATION)
-        return document->application.meta.project;
-    return document->kind == DOCUMENT_JOB ? document->job.meta.project : "";
-}
-
-static const char *name_of(const struct document *document)
-{
-    switch (document->kind) {
-    case DOCUMENT_PROJECT:
-        return document->project.meta.name;
-    case DOCUMENT_APPLICATION:
-        return document->application.meta.name;
-    case DOCUMENT_CALENDAR:
-        return document->calendar.name;
-    case DOCUMENT_JOB:
-    case DOCUMENT_KINDS:
-        break;
-    }
-    return document->job.meta.name;
-}
-
 void catalog_offer(struct catalog *catalog, struct document *document)
 {
-    struct catalog_entry entry = {document->kind, project_of(document), name_of(document), document, false};
+    struct catalog_entry entry = {document->kind, document_project(document), document_name(document), document, false};
     vec_add(&catalog->entries, entry);
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "orchestrator/definitions.h"
+#include "orchestrator/requests.h"
 #include "orchestrator/routes.h"
 #include "orchestrator/view.h"
 
@@ -60,15 +61,12 @@ void jobs_list(struct call *call)
     op.list.limit = page.limit;
     catalog_init(&catalog, call);
     if (call_store(call, &op) == STATUS_OK) {
-        out_open(&out, NULL, '{');
-        out_open(&out, "items", '[');
+        out_page_begin(&out);
         if (job_views_ask(call, op.list.rows, op.list.count, &asked)) {
             write_views(&catalog, &op.list, &asked, &out);
             store_op_release(&asked);
         }
-        out_close(&out, ']');
-        out_int(&out, "total", op.list.total);
-        out_close(&out, '}');
+        out_page_end(&out, op.list.total);
     } else if (op.status == STATUS_NOT_FOUND) {
         definition_missing(&call->problem, DOCUMENT_PROJECT, NULL, call->project);
     } else {
@@ -185,13 +183,12 @@ static void schedule_item(struct call *call, struct batch_item *item, const stru
 static void schedule_result(struct call *call, struct batch *batch, size_t index, struct out *out, void *context)
 {
     const struct put_result *result = &((struct put_result *)context)[index];
-    (void)call;
     out_open(out, NULL, '{');
     out_int(out, "version", result->version);
     out_bool(out, "created", result->created);
     out_bool(out, "unchanged", result->unchanged);
     out_key(out, "warnings");
-    details_write(&batch->items[index].problem.details, true, out->to);
+    details_write(&batch->items[index].problem.details, true, call->language, out->to);
     out_close(out, '}');
 }
 
@@ -227,12 +224,6 @@ void jobs_schedule(struct call *call)
         put_result_release(&results[i]);
     free(results);
     batch_release(&batch);
-}
-
-static void empty_result(struct call *call, struct batch *batch, size_t index, struct out *out, void *context)
-{
-    (void)call, (void)batch, (void)index, (void)context;
-    out_json(out, NULL, "{}");
 }
 
 void jobs_unschedule(struct call *call)

@@ -107,17 +107,14 @@ void leases_list(struct call *call)
     op.app_leases = (struct store_app_leases){
         .project = *call->who.project ? call->who.project : NULL, .skip = page.skip, .limit = page.limit};
     if (call_store(call, &op) == STATUS_OK) {
-        out_open(&out, NULL, '{');
-        out_open(&out, "items", '[');
+        out_page_begin(&out);
         for (size_t i = 0; i < op.app_leases.count; i++) {
             out_open(&out, NULL, '{');
             write_lease(&op.app_leases.rows[i], &out);
             out_text(&out, "author", op.app_leases.rows[i].author);
             out_close(&out, '}');
         }
-        out_close(&out, ']');
-        out_int(&out, "total", op.app_leases.total);
-        out_close(&out, '}');
+        out_page_end(&out, op.app_leases.total);
     } else {
         problem_of_store(&call->problem, &op);
     }

@@ -37,7 +37,8 @@ struct orchestrator_options {
     void (*poke)(void *context);
     /* Appends metrics in Prometheus text format; the orchestrator's own ones come before. */
     void (*metrics)(void *context, struct str *ret);
-    /* false = not ready; `ret_reason` gets a static text. The store is asked by the orchestrator itself. */
+    /* false = not ready; `ret_reason` gets a static text. The store is asked by the orchestrator itself. With true a
+     * text is a warning: it works, but somebody should look. */
     bool (*ready)(void *context, const char **ret_reason);
     /* The clocks; NULL = the system's. */
     struct moment (*now)(void *context);

@@ -33,6 +33,19 @@ void out_json(struct out *out, const char *key, const char *json)
     str_add(out->to, json ? json : "null");
 }
 
+void out_page_begin(struct out *out)
+{
+    out_open(out, NULL, '{');
+    out_open(out, "items", '[');
+}
+
+void out_page_end(struct out *out, int64_t total)
+{
+    out_close(out, ']');
+    out_int(out, "total", total);
+    out_close(out, '}');
+}
+
 void out_text(struct out *out, const char *key, const char *text)
 {
     out_key(out, key);

@@ -23,6 +23,9 @@ static inline struct out out_to(struct str *to)
 void out_key(struct out *out, const char *key); /* then the value by hand, and out->comma = true */
 void out_open(struct out *out, const char *key, char bracket);
 void out_close(struct out *out, char bracket);
+/* A page of a list: {"items":[ … ],"total":n}; `total` counts the items of all pages. */
+void out_page_begin(struct out *out);
+void out_page_end(struct out *out, int64_t total);
 void out_text(struct out *out, const char *key, const char *text);
 void out_int(struct out *out, const char *key, int64_t number);
 void out_id(struct out *out, const char *key, int64_t id); /* as text */

@@ -8,6 +8,7 @@
 #include "core/base/jsonscan.h"
 #include "core/base/mem.h"
 #include "orchestrator/out.h"
+#include "orchestrator/wording.h"
 
 /* clang-format off */
 static const struct entry {
@@ -228,12 +229,20 @@ static void fill(const char *text, void (*value)(const void *context, const char
     }
 }
 
+struct told {
+    const struct problem *problem;
+    enum language language;
+};
+
+/* A reason is a sentence of the ground floor; the other arguments are names and numbers. */
 static void value_of_problem(const void *context, const char *name, struct str *ret)
 {
-    const struct problem *problem = context;
-    for (size_t i = 0; i < problem->arg_count; i++)
-        if (!strcmp(problem->args[i].key, name))
-            str_add(ret, problem->args[i].value);
+    const struct told *told = context;
+    for (size_t i = 0; i < told->problem->arg_count; i++) {
+        const struct problem_arg *arg = &told->problem->args[i];
+        if (!strcmp(arg->key, name))
+            (void)wording_add(arg->value, strcmp(name, "reason") != 0 ? LANGUAGE_EN : told->language, ret);
+    }
 }
 
 static void value_of_json(const void *context, const char *name, struct str *ret)
@@ -246,7 +255,8 @@ static void value_of_json(const void *context, const char *name, struct str *ret
 
 void problem_message(const struct problem *problem, enum language language, struct str *ret)
 {
-    fill(table[problem->code].text[language], value_of_problem, problem, ret);
+    struct told told = {problem, language};
+    fill(table[problem->code].text[language], value_of_problem, &told, ret);
 }
 
 bool problem_text_of_run(const char *code, const char *args, enum language language, struct str *ret)
@@ -278,7 +288,7 @@ void problem_write(const struct problem *problem, enum language language, const 
     out_close(&o, '}');
     if (problem->details.errors || trace_id) {
         out_key(&o, "details");
-        details_write(&problem->details, false, ret);
+        details_write(&problem->details, false, language, ret);
         o.comma = true;
     }
     if (trace_id)
@@ -334,7 +344,16 @@ void details_release(struct details *details)
     *details = (struct details){0};
 }
 
-void details_write(const struct details *details, bool warnings, struct str *ret)
+void detail_text(const struct detail *detail, enum language language, struct out *out)
+{
+    struct str text;
+    str_init(&text, 4 * FAULT_TEXT_MAX);
+    (void)wording_add(detail->text, language, &text);
+    out_text(out, "message", text.failed ? detail->text : str_text(&text));
+    str_release(&text);
+}
+
+void details_write(const struct details *details, bool warnings, enum language language, struct str *ret)
 {
     struct out o = out_to(ret);
     out_open(&o, NULL, '[');
@@ -345,7 +364,7 @@ void details_write(const struct details *details, bool warnings, struct str *ret
         out_open(&o, NULL, '{');
         out_text(&o, "path", detail->path);
         out_text(&o, "code", warnings ? "WARNING" : table[detail->code].code);
-        out_text(&o, "message", detail->text);
+        detail_text(detail, language, &o);
         out_close(&o, '}');
     }
     out_close(&o, ']');

@@ -106,7 +106,10 @@ void details_add(struct details *details, enum problem_code code, bool warning, 
 /* Takes over faults of the ground floor, each path behind `prefix`. */
 void details_add_faults(struct details *details, const char *prefix, const struct faults *faults);
 void details_release(struct details *details);
-/* [{"path","code","message"}] of errors or of warnings. */
-void details_write(const struct details *details, bool warnings, struct str *ret);
+/* [{"path","code","message"}] of errors or of warnings. What the catalogue (wording.h) does not know stays English. */
+void details_write(const struct details *details, bool warnings, enum language language, struct str *ret);
+/* The member "message" of one. */
+struct out;
+void detail_text(const struct detail *detail, enum language language, struct out *out);
 
 #endif

@@ -112,14 +112,11 @@ void instances_list(struct call *call)
     live.instances.application = call->app;
     struct document *document = parse_application(&op.list.rows[0]);
     if (call_store(call, &live) == STATUS_OK) {
-        out_open(&out, NULL, '{');
-        out_open(&out, "items", '[');
+        out_page_begin(&out);
         if (document)
             write_static(&document->application, &out);
         write_registered(&live.instances, &out);
-        out_close(&out, ']');
-        out_int(&out, "total", (int64_t)((document ? document->application.instance_count : 0) + live.instances.count));
-        out_close(&out, '}');
+        out_page_end(&out, (int64_t)((document ? document->application.instance_count : 0) + live.instances.count));
     } else {
         problem_of_store(&call->problem, &live);
     }
@@ -174,8 +171,7 @@ void tasks_list(struct call *call)
             return;
         }
     }
-    out_open(&out, NULL, '{');
-    out_open(&out, "items", '[');
+    out_page_begin(&out);
     for (size_t i = 0; i < op.list.count; i++) {
         struct document *document = parse_application(&op.list.rows[i]);
         for (size_t t = 0; document && t < document->application.task_count; t++, total++)
@@ -183,8 +179,6 @@ void tasks_list(struct call *call)
                 write_task(&document->application, &document->application.tasks[t], &out);
         document_free(document);
     }
-    out_close(&out, ']');
-    out_int(&out, "total", total);
-    out_close(&out, '}');
+    out_page_end(&out, total);
     store_op_release(&op);
 }

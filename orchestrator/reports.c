@@ -249,6 +249,16 @@ void report_post(struct call *call)
         end(call, &row);
 }
 
+/* The lines as one text: a NUL, which would end it early, is shown as '?', like bytes that are no UTF-8. */
+static const char *lines_of(struct call *call)
+{
+    size_t length = call->request->body_length;
+    char *text = call_copy(call, slice_of(call->request->body, length));
+    for (char *p = text; (p = memchr(p, '\0', length - (size_t)(p - text))) != NULL;)
+        *p = '?';
+    return text;
+}
+
 /* Lines of text for the log of the attempt. */
 void report_logs(struct call *call)
 {
@@ -263,5 +273,5 @@ void report_logs(struct call *call)
     if (length > LOG_POST_MAX)
         call_fail(call, BODY_TOO_BIG, "name", "body", "size", size, "maximum", maximum, NULL);
     else
-        heartbeat(call, &row, &told, call->request->body);
+        heartbeat(call, &row, &told, lines_of(call));
 }

@@ -25,6 +25,12 @@ void requests_answer(struct call *call, struct batch *batch, batch_result *resul
         batch_write(call, batch, result, context);
 }
 
+void empty_result(struct call *call, struct batch *batch, size_t index, struct out *out, void *context)
+{
+    (void)call, (void)batch, (void)index, (void)context;
+    out_json(out, NULL, "{}");
+}
+
 /* Adds what has no problem yet; statuses of items become their problems. adds[i] belongs to items[i]. */
 bool requests_add(struct call *call, struct batch *batch, struct request_add *adds)
 {

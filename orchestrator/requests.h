@@ -8,6 +8,8 @@
 bool requests_input(struct call *call, const char *list, const char *key_member, struct batch *ret);
 /* The answer of either form. */
 void requests_answer(struct call *call, struct batch *batch, batch_result *result, void *context);
+/* {}; for what has nothing more to say than that it was done. context: NULL. */
+batch_result empty_result;
 /* Adds what has no problem yet, in one transaction; statuses of items become their problems. adds[i] belongs to
  * items[i]. false with call->problem: nothing was added. */
 bool requests_add(struct call *call, struct batch *batch, struct request_add *adds);

@@ -425,13 +425,10 @@ void ledger_list(struct call *call)
     ledger->skip = page.skip;
     ledger->limit = page.limit;
     if (call_store(call, &op) == STATUS_OK) {
-        out_open(&out, NULL, '{');
-        out_open(&out, "items", '[');
+        out_page_begin(&out);
         for (size_t i = 0; i < ledger->count; i++)
             write_ledger_item(&ledger->items[i], &out);
-        out_close(&out, ']');
-        out_int(&out, "total", ledger->total);
-        out_close(&out, '}');
+        out_page_end(&out, ledger->total);
     } else if (op.status == STATUS_NOT_FOUND) {
         definition_missing(&call->problem, DOCUMENT_JOB, call->project, ledger->job);
     } else {

@@ -6,7 +6,8 @@
 #include "orchestrator/requests.h"
 #include "orchestrator/routes.h"
 
-#define RUNS_SHOWN 100 /* of a scheduler; what a drain still waits for */
+#define RUNS_SHOWN 100 /* of a scheduler */
+#define RUNS_NAMED 20  /* of those that a drain still waits for */
 
 static bool is_scheduler(const struct node_row *row)
 {
@@ -38,6 +39,32 @@ static bool alarms(const struct call *call, const struct node_row *row)
     return row->capacity > 0 && row->jobs >= (row->capacity * percent + 99) / 100;
 }
 
+static bool may_see(const struct call *call, const struct node_run *run)
+{
+    return !*call->who.project || !strcmp(call->who.project, run->project ? run->project : "");
+}
+
+/* The oldest of its runs by their ids, and how many there are in all. Few nodes drain at a time, so each is asked for
+ * alone; a store that does not answer costs the ids, not the rest. */
+static void write_waits(struct call *call, const struct node_row *row, struct out *out)
+{
+    struct store_op op;
+    store_op_init(&op, STORE_NODES);
+    op.nodes.node = row->node;
+    op.nodes.run_limit = RUNS_NAMED;
+    bool known = row->runs_open && call_store(call, &op) == STATUS_OK;
+    out_open(out, "waits_for", '{');
+    out_int(out, "slots", row->slots);
+    out_open(out, "runs", '[');
+    for (size_t i = 0; known && i < op.nodes.run_count; i++)
+        if (may_see(call, &op.nodes.runs[i]))
+            out_id(out, NULL, op.nodes.runs[i].run);
+    out_close(out, ']');
+    out_int(out, "total", row->runs_open);
+    out_close(out, '}');
+    store_op_release(&op);
+}
+
 static void write_members(struct call *call, const struct node_row *row, struct out *out)
 {
     const char *state = state_of(call, row);
@@ -62,14 +89,10 @@ static void write_members(struct call *call, const struct node_row *row, struct 
     out_int(out, "slots", row->slots);
     out_int(out, "jobs", row->jobs);
     out_int(out, "runs", row->runs_open);
-    if (!draining) {
+    if (draining)
+        write_waits(call, row, out);
+    else
         out_json(out, "waits_for", "null");
-        return;
-    }
-    out_open(out, "waits_for", '{');
-    out_int(out, "slots", row->slots);
-    out_int(out, "runs", row->runs_open);
-    out_close(out, '}');
 }
 
 static void write_scheduler(struct call *call, const struct node_row *row, struct out *out)
@@ -86,16 +109,13 @@ void schedulers_list(struct call *call)
     store_op_init(&op, STORE_NODES);
     if (call_store(call, &op) == STATUS_OK) {
         int64_t total = 0;
-        out_open(&out, NULL, '{');
-        out_open(&out, "items", '[');
+        out_page_begin(&out);
         for (size_t i = 0; i < op.nodes.count; i++)
             if (is_scheduler(&op.nodes.rows[i])) {
                 write_scheduler(call, &op.nodes.rows[i], &out);
                 total++;
             }
-        out_close(&out, ']');
-        out_int(&out, "total", total);
-        out_close(&out, '}');
+        out_page_end(&out, total);
     } else {
         problem_of_store(&call->problem, &op);
     }
@@ -144,7 +164,7 @@ static void write_runs(const struct call *call, const struct store_nodes *nodes,
     out_open(out, "running", '[');
     for (size_t i = 0; i < nodes->run_count; i++) {
         const struct node_run *run = &nodes->runs[i];
-        if (*call->who.project && strcmp(call->who.project, run->project ? run->project : "") != 0)
+        if (!may_see(call, run))
             continue;
         out_open(out, NULL, '{');
         out_id(out, "run", run->run);
@@ -199,8 +219,7 @@ void scheduler_jobs(struct call *call)
     op.list.skip = page.skip;
     op.list.limit = page.limit;
     if (call_store(call, &op) == STATUS_OK) {
-        out_open(&out, NULL, '{');
-        out_open(&out, "items", '[');
+        out_page_begin(&out);
         for (size_t i = 0; i < op.list.count; i++) {
             const struct definition_row *row = &op.list.rows[i];
             out_open(&out, NULL, '{');
@@ -212,9 +231,7 @@ void scheduler_jobs(struct call *call)
             out_int(&out, "running", row->running);
             out_close(&out, '}');
         }
-        out_close(&out, ']');
-        out_int(&out, "total", op.list.total);
-        out_close(&out, '}');
+        out_page_end(&out, op.list.total);
     } else {
         problem_of_store(&call->problem, &op);
     }
@@ -326,12 +343,6 @@ static void forget(struct call *call, struct batch_item *item)
     store_op_release(&op);
 }
 
-static void empty_answer(struct call *call, struct batch *batch, size_t index, struct out *out, void *context)
-{
-    (void)call, (void)batch, (void)index, (void)context;
-    out_json(out, NULL, "{}");
-}
-
 void schedulers_forget(struct call *call)
 {
     struct batch batch;
@@ -339,7 +350,7 @@ void schedulers_forget(struct call *call)
         return;
     for (size_t i = 0; i < batch.count; i++)
         forget(call, &batch.items[i]);
-    requests_answer(call, &batch, empty_answer, NULL);
+    requests_answer(call, &batch, empty_result, NULL);
     batch_release(&batch);
 }
 

@@ -32,8 +32,7 @@ void audit_list(struct call *call)
     op.audit.limit = page.limit;
     op.audit.project = call->project ? call->project : http_query(call->request, "project");
     if (call_store(call, &op) == STATUS_OK) {
-        out_open(&out, NULL, '{');
-        out_open(&out, "items", '[');
+        out_page_begin(&out);
         for (size_t i = 0; i < op.audit.count; i++) {
             const struct audit_entry *entry = &op.audit.rows[i];
             out_open(&out, NULL, '{');
@@ -48,8 +47,7 @@ void audit_list(struct call *call)
             out_json(&out, "after", entry->after);
             out_close(&out, '}');
         }
-        out_close(&out, ']');
-        out_int(&out, "total", op.audit.total);
+        out_page_end(&out, op.audit.total);
         out_close(&out, '}');
     } else {
         problem_of_store(&call->problem, &op);
@@ -77,7 +75,6 @@ void config_get(struct call *call)
         out_text(&out, "default", table[i].fallback);
         out_bool(&out, "reloadable", table[i].reloadable);
         out_text(&out, "help", table[i].help);
-        out_close(&out, '}');
     }
     out_close(&out, ']');
     out_close(&out, '}');
@@ -127,6 +124,8 @@ void ready_get(struct call *call)
     out_open(&out, NULL, '{');
     out_text(&out, "status", ready ? "ready" : "not ready");
     out_text(&out, "reason", ready ? NULL : reason ? reason : "starting");
+    if (ready && reason)
+        out_text(&out, "warning", reason);
     out_close(&out, '}');
 }
 

@@ -101,8 +101,7 @@ void tokens_list(struct call *call)
     store_op_init(&op, STORE_TOKENS);
     op.tokens = (struct store_tokens){.project = scope(call), .skip = page.skip, .limit = page.limit};
     if (call_store(call, &op) == STATUS_OK) {
-        out_open(&out, NULL, '{');
-        out_open(&out, "items", '[');
+        out_page_begin(&out);
         for (size_t i = 0; i < op.tokens.count; i++) {
             const struct token_row *row = &op.tokens.rows[i];
             out_open(&out, NULL, '{');
@@ -116,9 +115,7 @@ void tokens_list(struct call *call)
             out_time(&out, "revoked_at", row->revoked_at);
             out_close(&out, '}');
         }
-        out_close(&out, ']');
-        out_int(&out, "total", op.tokens.total);
-        out_close(&out, '}');
+        out_page_end(&out, op.tokens.total);
     } else {
         problem_of_store(&call->problem, &op);
     }
@@ -144,12 +141,6 @@ static void revoke(struct call *call, struct batch_item *item)
     store_op_release(&op);
 }
 
-static void revoke_answer(struct call *call, struct batch *batch, size_t index, struct out *out, void *context)
-{
-    (void)call, (void)batch, (void)index, (void)context;
-    out_json(out, NULL, "{}");
-}
-
 void tokens_revoke(struct call *call)
 {
     struct batch batch;
@@ -157,7 +148,7 @@ void tokens_revoke(struct call *call)
         return;
     for (size_t i = 0; i < batch.count; i++)
         revoke(call, &batch.items[i]);
-    requests_answer(call, &batch, revoke_answer, NULL);
+    requests_answer(call, &batch, empty_result, NULL);
     batch_release(&batch);
 }
 

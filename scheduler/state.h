@@ -128,6 +128,7 @@ struct job {
     int priority;                /* in the ring */
     struct job_version *newest;  /* as defined last; NULL for jobs known only by their runs */
     instant newest_at;           /* commit time of it, by the store's clock */
+    bool changing, awaited;      /* the feed has told of a change that has not been read yet; a request waits for it */
     instant wished_pause;        /* from when on it is wished to be paused, until that is carried out; INSTANT_NONE */
     instant deleted_at;          /* when `deleted`; INSTANT_NONE: not known */
     struct job_version *ruling;  /* whose triggers are armed; NULL: none yet */

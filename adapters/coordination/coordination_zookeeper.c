@@ -11,10 +11,7 @@
 #include "core/base/hash.h"
 #include "core/base/mem.h"
 
-#define RECONCILE_PERIOD (30 * SPAN_SECOND) /* both lists are read again: a watch is a hint, not a promise */
-#define RETRY_PAUSE SPAN_SECOND
 #define BACKOFF_MAX (30 * SPAN_SECOND)
-#define OTHER_PAUSE (500 * SPAN_MS) /* between looks whether the other node with our id has gone */
 
 /* ---- helpers ------------------------------------------------------------------------------------------------------
  */
@@ -35,7 +32,7 @@ void zookeeper_emit(struct zookeeper *zk, const struct coordination_event *event
         zk->coordination.on_event(zk->coordination.context, event);
 }
 
-static void emit_kind(struct zookeeper *zk, enum coordination_event_kind kind)
+void zookeeper_emit_kind(struct zookeeper *zk, enum coordination_event_kind kind)
 {
     zookeeper_emit(zk, &(struct coordination_event){.kind = kind});
 }
@@ -51,7 +48,7 @@ bool zookeeper_active(const struct zookeeper *zk)
     return zk->phase == PHASE_JOINED && zk->connected && !zk->closed;
 }
 
-static void retry_later(struct zookeeper *zk, span pause, void (*task)(struct zookeeper *zk))
+void zookeeper_retry_later(struct zookeeper *zk, span pause, void (*task)(struct zookeeper *zk))
 {
     if (zk->closed)
         return;
@@ -65,10 +62,7 @@ static void on_retry(void *context)
     zk->retry_task(zk);
 }
 
-/* For good: the session is closed, so that nothing of ours stays there. */
-static void refuse(struct zookeeper *zk, enum status status, const char *format, ...) PRINTF_LIKE(3, 4);
-
-static void refuse(struct zookeeper *zk, enum status status, const char *format, ...)
+void zookeeper_refuse(struct zookeeper *zk, enum status status, const char *format, ...)
 {
     char text[400];
     va_list args;
@@ -85,225 +79,11 @@ static void refuse(struct zookeeper *zk, enum status status, const char *format,
     zookeeper_emit(zk, &(struct coordination_event){.kind = COORDINATION_REFUSED, .text = text, .status = status});
 }
 
-static void refuse_permission(struct zookeeper *zk)
+void zookeeper_refuse_permission(struct zookeeper *zk)
 {
-    refuse(zk, STATUS_DENIED,
-           "ZooKeeper does not permit access below \"%s\": check coordination.auth_file and the ACLs there",
-           zk->url.chroot[0] ? zk->url.chroot : "/");
-}
-
-/* ---- preparing: chroot → cluster id → folders → own node -----------------------------------------------------------
- */
-
-static void prepare_next(struct zookeeper *zk);
-
-static void prepare_begin(struct zookeeper *zk)
-{
-    if (!zk->connected || zk->closed || zk->phase == PHASE_REFUSED || zk->phase == PHASE_JOINED)
-        return;
-    zk->phase = PHASE_PREPARING;
-    zk->attempt++;
-    zk->step = 0;
-    prepare_next(zk);
-}
-
-/* A lost connection begins anew when it is back; all steps may be repeated. */
-static void prepare_failed(struct zookeeper *zk, int rc)
-{
-    if (rc == ZNOAUTH || rc == ZINVALIDACL || rc == ZAUTHFAILED)
-        refuse_permission(zk);
-    else if (zookeeper_rc_unsure(rc))
-        retry_later(zk, RETRY_PAUSE, prepare_begin);
-    else
-        refuse(zk, STATUS_INVALID, "ZooKeeper refused to prepare \"%s\": %s", zk->url.chroot[0] ? zk->url.chroot : "/",
-               zerror(rc));
-}
-
-static bool reply_is_old(const struct zookeeper *zk, const struct session_reply *reply)
-{
-    return zk->phase != PHASE_PREPARING || reply->number != zk->attempt;
-}
-
-static void joined(struct zookeeper *zk)
-{
-    zk->phase = PHASE_JOINED;
-    zk->cluster_known = true; /* a service without the id is another one from now on */
-    zk->patience = MONO_NEVER;
-    zk->self_due = false;
-    zk->suspended_told = false;
-    loop_timer_start(zk->reconcile, RECONCILE_PERIOD);
-    emit_kind(zk, COORDINATION_CONNECTED);
-    look_want(&zk->nodes_look);
-    look_want(&zk->claims_look);
-}
-
-static void self_set(struct zookeeper *zk, session_on_reply on_reply, int64_t number)
-{
-    char path[PATH_SIZE];
-    struct str payload;
-    str_init(&payload, PAYLOAD_MAX);
-    payload_node_write(&zk->self, &payload);
-    zookeeper_path(zk, path, "/nodes/%s", zk->self.node);
-    session_set(zk->session, path, str_text(&payload), on_reply, number);
-    str_release(&payload);
-}
-
-static void self_create(struct zookeeper *zk, session_on_reply on_reply, int64_t number)
-{
-    char path[PATH_SIZE];
-    struct str payload;
-    str_init(&payload, PAYLOAD_MAX);
-    payload_node_write(&zk->self, &payload);
-    zookeeper_path(zk, path, "/nodes/%s", zk->self.node);
-    session_create_node(zk->session, path, str_text(&payload), ZOO_EPHEMERAL, on_reply, number);
-    str_release(&payload);
-}
-
-static void on_own_refreshed(void *context, const struct session_reply *reply)
-{
-    struct zookeeper *zk = context;
-    if (reply_is_old(zk, reply))
-        return;
-    if (reply->rc == ZOK)
-        joined(zk);
-    else if (reply->rc == ZNONODE)
-        prepare_next(zk);
-    else
-        prepare_failed(zk, reply->rc);
-}
-
-/* Another session has a node with our name: our own earlier process, whose session will end soon, or a second one. */
-static void other_met(struct zookeeper *zk)
-{
-    mono now = loop_clock().mono;
-    if (zk->patience.ms == MONO_NEVER.ms)
-        zk->patience = mono_add(now, session_timeout(zk->session) * 3 / 2 + 2 * SPAN_SECOND);
-    if (mono_cmp(now, zk->patience) >= 0)
-        refuse(zk, STATUS_IN_USE,
-               "another live process has joined with the node id \"%s\"; give each process a scheduler.node_id of its "
-               "own, or stop the other one",
-               zk->self.node);
-    else
-        retry_later(zk, OTHER_PAUSE, prepare_begin);
-}
-
-static void on_own_read(void *context, const struct session_reply *reply)
-{
-    struct zookeeper *zk = context;
-    if (reply_is_old(zk, reply))
-        return;
-    if (reply->rc == ZOK && reply->stat.ephemeralOwner == session_id(zk->session))
-        self_set(zk, on_own_refreshed, zk->attempt);
-    else if (reply->rc == ZOK)
-        other_met(zk);
-    else if (reply->rc == ZNONODE)
-        prepare_next(zk); /* it has just gone: create ours */
-    else
-        prepare_failed(zk, reply->rc);
-}
-
-static void on_own_created(void *context, const struct session_reply *reply)
-{
-    struct zookeeper *zk = context;
-    char path[PATH_SIZE];
-    if (reply_is_old(zk, reply))
-        return;
-    if (reply->rc == ZOK) {
-        joined(zk);
-    } else if (reply->rc == ZNODEEXISTS) {
-        zookeeper_path(zk, path, "/nodes/%s", zk->self.node);
-        session_get(zk->session, path, -1, on_own_read, zk->attempt);
-    } else {
-        prepare_failed(zk, reply->rc);
-    }
-}
-
-static void on_cluster_created(void *context, const struct session_reply *reply)
-{
-    struct zookeeper *zk = context;
-    if (reply_is_old(zk, reply))
-        return;
-    if (reply->rc == ZOK || reply->rc == ZNODEEXISTS)
-        prepare_next(zk); /* reads it: another process may have been faster */
-    else
-        prepare_failed(zk, reply->rc);
-}
-
-static void cluster_judge(struct zookeeper *zk, const struct session_reply *reply)
-{
-    size_t length = strlen(zk->cluster_id);
-    if (reply->length == length && reply->data && memcmp(reply->data, zk->cluster_id, length) == 0) {
-        zk->step++;
-        prepare_next(zk);
-        return;
-    }
-    refuse(
-        zk, STATUS_INVALID,
-        "ZooKeeper at \"%s\" belongs to another cluster (\"%.40s\", the store's is \"%.40s\"): give each cluster its "
-        "own chroot in coordination.url; if this service shall serve this store from now on, run \"carillon admin "
-        "adopt-coordination\"",
-        zk->url.chroot[0] ? zk->url.chroot : "/", reply->data ? reply->data : "", zk->cluster_id);
-}
-
-static void on_cluster_read(void *context, const struct session_reply *reply)
-{
-    struct zookeeper *zk = context;
-    char path[PATH_SIZE];
-    if (reply_is_old(zk, reply))
-        return;
-    if (reply->rc == ZOK) {
-        cluster_judge(zk, reply);
-    } else if (reply->rc != ZNONODE) {
-        prepare_failed(zk, reply->rc);
-    } else if (zk->cluster_known) {
-        refuse(zk, STATUS_INVALID,
-               "ZooKeeper at \"%s\" has been wiped or exchanged: it does not know the cluster \"%.40s\" that the store "
-               "holds. Check coordination.url; if this is meant, run \"carillon admin adopt-coordination\"",
-               zk->url.chroot[0] ? zk->url.chroot : "/", zk->cluster_id);
-    } else {
-        zookeeper_path(zk, path, "/cluster");
-        session_create_node(zk->session, path, zk->cluster_id, 0, on_cluster_created, zk->attempt);
-    }
-}
-
-/* A persistent folder. Parents of the chroot may be closed to us and still be there: what follows will tell. */
-static void on_folder_created(void *context, const struct session_reply *reply)
-{
-    struct zookeeper *zk = context;
-    char path[ZOOKEEPER_CHROOT];
-    if (reply_is_old(zk, reply))
-        return;
-    bool chroot = zookeeper_chroot_step(&zk->url, zk->step, path);
-    if (reply->rc == ZOK || reply->rc == ZNODEEXISTS || (chroot && reply->rc == ZNOAUTH)) {
-        zk->step++;
-        prepare_next(zk);
-    } else {
-        prepare_failed(zk, reply->rc);
-    }
-}
-
-/* The steps are numbered: one for each level of the chroot, then 0 the cluster id, 1 nodes, 2 claims, 3 the own node.
- */
-static void prepare_next(struct zookeeper *zk)
-{
-    static const char *const folders[] = {"/cluster", "/nodes", "/claims"};
-    char path[PATH_SIZE], chroot[ZOOKEEPER_CHROOT];
-    size_t levels = 0;
-    if (zookeeper_chroot_step(&zk->url, zk->step, chroot)) {
-        session_create_node(zk->session, chroot, "", 0, on_folder_created, zk->attempt);
-        return;
-    }
-    while (zookeeper_chroot_step(&zk->url, levels, chroot))
-        levels++;
-    size_t step = zk->step - levels;
-    if (step < sizeof folders / sizeof *folders)
-        zookeeper_path(zk, path, "%s", folders[step]);
-    if (step == 0)
-        session_get(zk->session, path, -1, on_cluster_read, zk->attempt);
-    else if (step < sizeof folders / sizeof *folders)
-        session_create_node(zk->session, path, "", 0, on_folder_created, zk->attempt);
-    else
-        self_create(zk, on_own_created, zk->attempt);
+    zookeeper_refuse(zk, STATUS_DENIED,
+                     "ZooKeeper does not permit access below \"%s\": check coordination.auth_file and the ACLs there",
+                     zk->url.chroot[0] ? zk->url.chroot : "/");
 }
 
 /* ---- the own node while joined --------------------------------------------------------------------------------------
@@ -321,7 +101,7 @@ static void on_self_written(void *context, const struct session_reply *reply)
 void zookeeper_register(struct zookeeper *zk)
 {
     if (zookeeper_active(zk))
-        self_create(zk, on_self_written, 0);
+        zookeeper_self_create(zk, on_self_written, 0);
 }
 
 /* ---- session ------------------------------------------------------------------------------------------------------
@@ -338,14 +118,14 @@ static void on_connected(struct zookeeper *zk)
     zk->connected = true;
     zk->backoff = 0;
     if (zk->phase != PHASE_JOINED) {
-        prepare_begin(zk);
+        zookeeper_prepare(zk);
         return;
     }
     zk->suspended_told = false;
     zk->nodes_look.told = zk->claims_look.told = false;
-    emit_kind(zk, COORDINATION_CONNECTED);
+    zookeeper_emit_kind(zk, COORDINATION_CONNECTED);
     if (zk->self_due)
-        self_set(zk, on_self_written, 0);
+        zookeeper_self_set(zk, on_self_written, 0);
     zk->self_due = false;
     claims_resume(zk);
     look_want(&zk->nodes_look);
@@ -365,8 +145,8 @@ static void on_ended(struct zookeeper *zk)
     look_reset(&zk->claims_look);
     claims_lost(zk);
     if (was_joined)
-        emit_kind(zk, COORDINATION_LOST);
-    retry_later(zk, rng_between(&zk->rng, 50, 1000), open_again); /* not all at once after an outage */
+        zookeeper_emit_kind(zk, COORDINATION_LOST);
+    zookeeper_retry_later(zk, rng_between(&zk->rng, 50, 1000), open_again); /* not all at once after an outage */
 }
 
 static void on_state(void *context, enum session_state state)
@@ -380,7 +160,7 @@ static void on_state(void *context, enum session_state state)
         zk->connected = false;
         if (zk->phase == PHASE_JOINED && !zk->suspended_told) {
             zk->suspended_told = true;
-            emit_kind(zk, COORDINATION_SUSPENDED);
+            zookeeper_emit_kind(zk, COORDINATION_SUSPENDED);
         }
         break;
     case SESSION_ENDED:
@@ -393,10 +173,10 @@ static void on_state(void *context, enum session_state state)
         sink_logf(zk->sink, LOG_WARN,
                   "ZooKeeper cannot be reached: its host names do not resolve. Check coordination.url.", "hosts=%s",
                   zk->url.hosts);
-        retry_later(zk, rng_between(&zk->rng, zk->backoff / 2, zk->backoff), open_again);
+        zookeeper_retry_later(zk, rng_between(&zk->rng, zk->backoff / 2, zk->backoff), open_again);
         break;
     case SESSION_AUTH_FAILED:
-        refuse_permission(zk);
+        zookeeper_refuse_permission(zk);
         break;
     }
 }
@@ -422,8 +202,8 @@ static void on_name_refused(void *context, const struct session_reply *reply)
 {
     struct zookeeper *zk = context;
     (void)reply;
-    refuse(zk, STATUS_INVALID, "the node id \"%s\" may hold letters, digits, \".\", \"_\" and \"-\" only",
-           zk->self.node);
+    zookeeper_refuse(zk, STATUS_INVALID, "the node id \"%s\" may hold letters, digits, \".\", \"_\" and \"-\" only",
+                     zk->self.node);
 }
 
 static void zk_join(struct coordination *c, const struct coordination_node *self)
@@ -447,7 +227,7 @@ static void zk_update(struct coordination *c, const struct coordination_node *se
     zk->self = *self;
     memcpy(zk->self.node, name, sizeof name); /* the path's name stays */
     if (zookeeper_active(zk))
-        self_set(zk, on_self_written, 0);
+        zookeeper_self_set(zk, on_self_written, 0);
     else
         zk->self_due = true;
 }

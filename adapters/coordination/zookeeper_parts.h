@@ -1,4 +1,5 @@
-/* The parts of the ZooKeeper backend: joining (coordination_zookeeper.c), the list of nodes (zookeeper_nodes.c), claims
+/* The parts of the ZooKeeper backend: the port and its session
+ * (coordination_zookeeper.c), joining (zookeeper_prepare.c), the list of nodes (zookeeper_nodes.c), claims
  * (zookeeper_claims.c). All on the loop's thread. */
 #ifndef CARILLON_ADAPTERS_COORDINATION_ZOOKEEPER_PARTS_H
 #define CARILLON_ADAPTERS_COORDINATION_ZOOKEEPER_PARTS_H
@@ -11,7 +12,8 @@
 #include "core/base/vec.h"
 #include "core/model/limits.h"
 
-#define LOOK_PAUSE 200 /* ms between two reads of a list: at most 5 a second */
+#define LOOK_PAUSE 200                      /* ms between two reads of a list: at most 5 a second */
+#define RECONCILE_PERIOD (30 * SPAN_SECOND) /* both lists are read again: a watch is a hint, not a promise */
 #define PATH_SIZE (ZOOKEEPER_CHROOT + 64)
 
 /* What one session may lay upon an ensemble (docs/decisions/0001-slots.md): ending a session with about 2 MB of
@@ -81,6 +83,17 @@ struct zookeeper {
 /* Texts of paths below the chroot: zookeeper_path(zk, path, "/claims/%d", slot). */
 void zookeeper_path(const struct zookeeper *zk, char ret[PATH_SIZE], const char *format, ...) PRINTF_LIKE(3, 4);
 void zookeeper_emit(struct zookeeper *zk, const struct coordination_event *event);
+void zookeeper_emit_kind(struct zookeeper *zk, enum coordination_event_kind kind);
+/* One task at a time: a later one takes the place of an earlier. */
+void zookeeper_retry_later(struct zookeeper *zk, span pause, void (*task)(struct zookeeper *zk));
+/* For good: the session is closed, so that nothing of ours stays there. */
+void zookeeper_refuse(struct zookeeper *zk, enum status status, const char *format, ...) PRINTF_LIKE(3, 4);
+void zookeeper_refuse_permission(struct zookeeper *zk);
+/* Begins joining, or begins it anew; nothing where it is not connected, refused or joined already. */
+void zookeeper_prepare(struct zookeeper *zk);
+/* The own node, as zk->self is now. */
+void zookeeper_self_set(struct zookeeper *zk, session_on_reply on_reply, int64_t number);
+void zookeeper_self_create(struct zookeeper *zk, session_on_reply on_reply, int64_t number);
 /* Did the request perhaps not reach the service, or its answer not reach us? */
 bool zookeeper_rc_unsure(int rc);
 /* Our own node is not there (any more): create it. */

@@ -1,7 +1,6 @@
 #include "adapters/curl/transfer.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
@@ -9,15 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "adapters/curl/addresses.h"
+#include "adapters/curl/transfer_parts.h"
 #include "adapters/loop/loop.h"
 #include "core/base/mem.h"
-#include "core/model/limits.h"
 
-#define HEADERS_MAX ((size_t)64 << 10) /* bytes of all header lines of an answer, interim ones included */
-#define RETRY_AFTER_MAX (7 * SPAN_DAY)
 #define INITIAL_POST ((size_t)64 << 10) /* up to here curl sends head and body in one piece, and counts them so */
 #define KEEP_IDLE_SECONDS 1L            /* reuse of a connection that was idle longer; see manners_setup */
 
@@ -95,109 +91,6 @@ static int on_socket_options(void *context, curl_socket_t fd, curlsocktype purpo
     return CURL_SOCKOPT_OK;
 }
 
-/* Copies the value of a header line; empty when it does not fit or holds control characters. */
-static void header_value(const char *line, size_t length, char *ret, size_t size)
-{
-    while (length > 0 && isspace((unsigned char)line[length - 1]))
-        length--;
-    while (length > 0 && isspace((unsigned char)*line)) {
-        line++;
-        length--;
-    }
-    ret[0] = '\0';
-    if (length >= size)
-        return;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)line[i];
-        if (c < 0x20 || c == 0x7f)
-            return;
-    }
-    memcpy(ret, line, length);
-    ret[length] = '\0';
-}
-
-/* Seconds or a date. */
-static span retry_after_parse(const char *text, instant now)
-{
-    char *end;
-    if (*text >= '0' && *text <= '9') {
-        long long seconds = strtoll(text, &end, 10);
-        if (*end)
-            return -1;
-        return seconds > RETRY_AFTER_MAX / SPAN_SECOND ? RETRY_AFTER_MAX : seconds * SPAN_SECOND;
-    }
-    time_t at = curl_getdate(text, NULL);
-    if (at == (time_t)-1)
-        return -1;
-    span left = ms_sub((int64_t)at * SPAN_SECOND, now.ms);
-    return left < 0 ? 0 : left > RETRY_AFTER_MAX ? RETRY_AFTER_MAX : left;
-}
-
-/* Whoever reads two lengths, or one that overflows, may take a piece of the body for the next answer: refused, while
- * curl would take the last one, or read on. */
-static bool length_sound(struct transfer *transfer, const char *text)
-{
-    int64_t length = 0;
-    bool number = *text;
-    for (; *text && number; text++) {
-        int digit = *text - '0';
-        number = digit >= 0 && digit <= 9 && length <= (INT64_MAX - digit) / 10;
-        length = number ? length * 10 + digit : length;
-    }
-    if (!number)
-        transfer->misframed = "its Content-Length is no number of bytes";
-    else if (transfer->length_said >= 0 && transfer->length_said != length)
-        transfer->misframed = "it has two headers Content-Length that differ";
-    transfer->length_said = length;
-    return !transfer->misframed;
-}
-
-static size_t on_header(char *bytes, size_t size, size_t count, void *context)
-{
-    struct transfer *transfer = context;
-    struct dispatch_call *call = transfer->call;
-    size_t length = size * count;
-    char text[128];
-    transfer->header_bytes += length;
-    if (transfer->header_bytes > HEADERS_MAX) {
-        transfer->flooded = true;
-        return 0;
-    }
-    if (length > 5 && memcmp(bytes, "HTTP/", 5) == 0) { /* a block begins; one before it was interim (1xx) */
-        call->retry_after = -1;
-        transfer->head_whole = false;
-        transfer->length_said = -1;
-        call->content_type[0] = transfer->location[0] = '\0';
-    } else if ((length == 2 && bytes[0] == '\r') || (length == 1 && bytes[0] == '\n')) {
-        transfer->head_whole = true;
-    } else if (length > 9 && strncasecmp(bytes, "location:", 9) == 0) {
-        header_value(bytes + 9, length - 9, transfer->location, sizeof transfer->location);
-    } else if (length > 13 && strncasecmp(bytes, "content-type:", 13) == 0) {
-        header_value(bytes + 13, length - 13, call->content_type, sizeof call->content_type);
-    } else if (length > 12 && strncasecmp(bytes, "retry-after:", 12) == 0) {
-        header_value(bytes + 12, length - 12, text, sizeof text);
-        call->retry_after = retry_after_parse(text, transfer->now);
-    } else if (length > 15 && strncasecmp(bytes, "content-length:", 15) == 0) {
-        header_value(bytes + 15, length - 15, text, sizeof text);
-        return length_sound(transfer, text) ? length : 0;
-    }
-    return length;
-}
-
-static size_t on_body(char *bytes, size_t size, size_t count, void *context)
-{
-    struct transfer *transfer = context;
-    size_t length = size * count;
-    if (length > transfer->body.maximum - transfer->body.length ||
-        transfer->shared->body_bytes + length > transfer->shared->body_max) {
-        transfer->too_big = true;
-        return 0;
-    }
-    str_add_bytes(&transfer->body, bytes, length);
-    transfer->shared->body_bytes += length;
-    return transfer->body.failed ? 0 : length;
-}
-
 /* ---- the handle ---------------------------------------------------------------------------------------------------
  */
 
@@ -210,9 +103,9 @@ static void guard_setup(struct transfer *transfer)
     (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
     (void)curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, transfer);
     (void)curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket_options);
-    (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    (void)curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, transfer_on_header);
     (void)curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
-    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, transfer_on_body);
     (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
     (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
 }
@@ -266,183 +159,13 @@ void transfer_free(struct transfer *transfer)
     free(transfer);
 }
 
-/* ---- preparing a call ---------------------------------------------------------------------------------------------
- */
-
-static bool call_refuse(struct dispatch_call *call, const char *format, ...) PRINTF_LIKE(2, 3);
-
-static bool call_refuse(struct dispatch_call *call, const char *format, ...)
+bool transfer_refuse(struct dispatch_call *call, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     (void)vsnprintf(call->error, sizeof call->error, format, args);
     va_end(args);
     return false;
-}
-
-/* Characters of header names and methods (RFC 9110 §5.6.2). */
-static bool is_token(const char *text)
-{
-    static const char marks[] = "!#$%&'*+-.^_`|~";
-    size_t length = 0;
-    for (; text[length]; length++) {
-        unsigned char c = (unsigned char)text[length];
-        if (c >= 0x80 || (!isalnum(c) && !strchr(marks, c)))
-            return false;
-    }
-    return length > 0 && length < 200;
-}
-
-static bool has_control(const char *text)
-{
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if ((c < 0x20 && c != '\t') || c == 0x7f)
-            return true;
-    }
-    return false;
-}
-
-/* Headers that frame the message: given by a user they would let one request look like two. */
-static bool is_framing(const char *name)
-{
-    static const char *const framing[] = {"Content-Length", "Transfer-Encoding", "Connection",
-                                          "Expect",         "Upgrade",           "TE",
-                                          "Trailer",        "Keep-Alive",        "HTTP2-Settings"};
-    for (size_t i = 0; i < sizeof framing / sizeof *framing; i++) {
-        if (strcasecmp(name, framing[i]) == 0)
-            return true;
-    }
-    return strncasecmp(name, "Proxy-", 6) == 0;
-}
-
-static bool header_append(struct transfer *transfer, const char *line)
-{
-    struct curl_slist *longer = curl_slist_append(transfer->headers, line);
-    if (longer)
-        transfer->headers = longer;
-    return longer != NULL;
-}
-
-static bool header_add(struct transfer *transfer, const struct name_value *header)
-{
-    struct dispatch_call *call = transfer->call;
-    struct str line;
-    if (!is_token(header->name) || has_control(header->value))
-        return call_refuse(call, "header \"%.60s\": a name or value with characters that HTTP does not allow",
-                           header->name);
-    if (is_framing(header->name))
-        return call_refuse(call, "header \"%s\" is set by the platform and cannot be given", header->name);
-    str_init(&line, LIMIT_REQUEST);
-    str_add(&line, header->name);
-    str_add(&line, *header->value ? ": " : ";"); /* curl's way to say "with an empty value" */
-    str_add(&line, header->value);
-    bool added = !line.failed && header_append(transfer, str_text(&line));
-    str_release(&line);
-    return added || call_refuse(call, "header \"%s\" is too long", header->name);
-}
-
-/* What curl would add by itself is switched off where the caller did not say it. */
-static bool headers_prepare(struct transfer *transfer)
-{
-    const struct dispatch_call *call = transfer->call;
-    bool accept = false, type = false;
-    for (size_t i = 0; i < call->header_count; i++) {
-        if (!header_add(transfer, &call->headers[i]))
-            return false;
-        accept = accept || strcasecmp(call->headers[i].name, "Accept") == 0;
-        type = type || strcasecmp(call->headers[i].name, "Content-Type") == 0;
-    }
-    if (!header_append(transfer, "Expect:") || (!accept && !header_append(transfer, "Accept:")) ||
-        (!type && !header_append(transfer, "Content-Type:")))
-        return call_refuse(transfer->call, "out of memory");
-    return curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->headers) == CURLE_OK;
-}
-
-static bool url_prepare(struct transfer *transfer)
-{
-    struct dispatch_call *call = transfer->call;
-    char *scheme = NULL, *host = NULL, *port = NULL;
-    bool ok = false;
-    CURLUcode code = curl_url_set(transfer->url, CURLUPART_URL, call->url, CURLU_PATH_AS_IS);
-    if (!code)
-        code = curl_url_get(transfer->url, CURLUPART_SCHEME, &scheme, 0);
-    if (!code)
-        code = curl_url_get(transfer->url, CURLUPART_HOST, &host, 0);
-    if (!code)
-        code = curl_url_get(transfer->url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
-    if (code) {
-        (void)call_refuse(call, "the url is not valid: %s", curl_url_strerror(code));
-    } else if (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0) {
-        (void)call_refuse(call, "the url begins with %.20s: only http and https are called", scheme);
-    } else {
-        size_t length = strlen(host);
-        char *name = host[0] == '[' ? host + 1 : host;
-        if (host[0] == '[')
-            host[length - 1] = '\0';
-        enum address_name verdict =
-            address_name_check(transfer->shared->rules, name, (uint16_t)strtoul(port, NULL, 10));
-        transfer->name_allowed = verdict == ADDRESS_NAME_ALLOWED;
-        ok = verdict != ADDRESS_NAME_DENIED;
-        if (!ok)
-            (void)call_refuse(call, "calls to %.100s:%s are refused: it is our own or listed in dispatch.deny", name,
-                              port);
-    }
-    curl_free(scheme);
-    curl_free(host);
-    curl_free(port);
-    return ok && curl_easy_setopt(transfer->easy, CURLOPT_CURLU, transfer->url) == CURLE_OK;
-}
-
-/* POSTFIELDS borrows the body: no copy, no read callback. */
-static bool body_prepare(const struct transfer *transfer)
-{
-    struct dispatch_call *call = transfer->call;
-    CURL *easy = transfer->easy;
-    if (!is_token(call->method))
-        return call_refuse(call, "\"%.20s\" is no method", call->method);
-    bool has_body = call->body && call->body_length > 0;
-    bool wants_body =
-        strcmp(call->method, "POST") == 0 || strcmp(call->method, "PUT") == 0 || strcmp(call->method, "PATCH") == 0;
-    (void)curl_easy_setopt(easy, CURLOPT_NOBODY, 0L);
-    if (has_body || wants_body) {
-        (void)curl_easy_setopt(easy, CURLOPT_POST, 1L);
-        (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)(has_body ? call->body_length : 0));
-        (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, has_body ? call->body : "");
-    } else {
-        (void)curl_easy_setopt(easy, CURLOPT_HTTPGET, 1L);
-    }
-    (void)curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call->method);
-    if (strcmp(call->method, "HEAD") == 0)
-        (void)curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
-    return true;
-}
-
-static long milliseconds(span d)
-{
-    return d < 1 ? 1 : d > 0x7fffffff ? 0x7fffffff : (long)d;
-}
-
-bool transfer_prepare(struct transfer *transfer, struct dispatch_call *call, span timeout, instant now,
-                      const char *resolved)
-{
-    span connect = call->connect_timeout > 0 ? call->connect_timeout : CONNECT_TIMEOUT_DEFAULT;
-    transfer->call = call;
-    transfer->now = now;
-    transfer->header_bytes = 0;
-    transfer->starts = 0;
-    transfer->began = loop_clock().mono;
-    transfer->overslept = false;
-    transfer->reused = transfer->name_allowed = transfer->too_big = transfer->flooded = transfer->head_whole = false;
-    transfer->refused = transfer->misframed = NULL;
-    transfer->length_said = -1;
-    transfer->location[0] = transfer->error[0] = '\0';
-    str_init(&transfer->body, call->response_max ? call->response_max : LIMIT_RESPONSE);
-    (void)curl_easy_setopt(transfer->easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(connect));
-    (void)curl_easy_setopt(transfer->easy, CURLOPT_TIMEOUT_MS, milliseconds(timeout));
-    transfer->resolved = resolved ? curl_slist_append(NULL, resolved) : NULL;
-    (void)curl_easy_setopt(transfer->easy, CURLOPT_RESOLVE, transfer->resolved);
-    return url_prepare(transfer) && body_prepare(transfer) && headers_prepare(transfer);
 }
 
 /* ---- how it ended -------------------------------------------------------------------------------------------------
@@ -511,27 +234,27 @@ static void error_fill(const struct transfer *transfer, CURLcode code, long stat
     const char *reason = transfer->error[0] ? transfer->error : curl_easy_strerror(code);
     call->error[0] = '\0';
     if (transfer->too_big)
-        (void)call_refuse(
+        (void)transfer_refuse(
             call,
             "the answer is larger than %zu bytes (dispatch.max_response), or answers under way fill the memory set apart for them",
             transfer->body.maximum);
     else if (transfer->flooded || (code == CURLE_OUT_OF_MEMORY && call->end == DISPATCH_BAD_ANSWER))
-        (void)call_refuse(call, "the headers of the answer are larger than %zu bytes", HEADERS_MAX);
+        (void)transfer_refuse(call, "the headers of the answer are larger than %zu bytes", TRANSFER_HEADERS_MAX);
     else if (transfer->misframed)
-        (void)call_refuse(call, "the answer cannot be read: %s", transfer->misframed);
+        (void)transfer_refuse(call, "the answer cannot be read: %s", transfer->misframed);
     else if (call->end == DISPATCH_BAD_ANSWER && (code == CURLE_OK || status == 101))
-        (void)call_refuse(call, "the answer ends with status %ld, which is no final status", status);
+        (void)transfer_refuse(call, "the answer ends with status %ld, which is no final status", status);
     else if (transfer->overslept)
-        (void)call_refuse(call, "this process stood still before the request could be sent: it was not sent");
+        (void)transfer_refuse(call, "this process stood still before the request could be sent: it was not sent");
     else if (transfer->refused && transfer->starts == 0)
-        (void)call_refuse(call, "calls to %s are refused: it is %s%s", transfer->refused_ip, transfer->refused,
-                          transfer->refused == address_own ? "" : " (exceptions: setting dispatch.allow)");
+        (void)transfer_refuse(call, "calls to %s are refused: it is %s%s", transfer->refused_ip, transfer->refused,
+                              transfer->refused == address_own ? "" : " (exceptions: setting dispatch.allow)");
     else if (transfer->starts > 1)
-        (void)call_refuse(call, "the kept connection died before an answer came; the request is not sent twice");
+        (void)transfer_refuse(call, "the kept connection died before an answer came; the request is not sent twice");
     else if (code != CURLE_OK)
-        (void)call_refuse(call, "%s", reason);
+        (void)transfer_refuse(call, "%s", reason);
     else if (call->end == DISPATCH_UNKNOWN)
-        (void)call_refuse(call, "the connection was closed within the headers of the answer");
+        (void)transfer_refuse(call, "the connection was closed within the headers of the answer");
 }
 
 /* Relative status URLs are made whole with the URL that was called. */
@@ -593,6 +316,6 @@ void transfer_cancel(struct transfer *transfer)
     call->bytes_sent = transfer->starts > 0 ? bytes_sent(transfer) : 0;
     call->reused_connection = transfer->reused;
     times_fill(transfer, 0);
-    (void)call_refuse(call, "canceled");
+    (void)transfer_refuse(call, "canceled");
     transfer_forget(transfer);
 }

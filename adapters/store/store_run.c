@@ -159,16 +159,27 @@ static enum status attempt(struct sql_store *store, struct db **conn, enum lane 
     return status;
 }
 
+#define PARTITION_TRIES 3 /* of at most 2 s each: behind us others wait for this connection */
+
+/* The server's own work (statistics, purge) holds tables and its dictionary for moments, on a slow disk for longer:
+ * such a wait says nothing against the next try, and what was made already is not made again. */
 static enum status make_partitions(struct db *db, struct store_op *op)
 {
     instant now = INSTANT_NONE;
     struct session s = {.db = db, .arena = &op->arena, .error = &op->error};
     enum status status = db_now(db, &now);
-    return status == STATUS_OK ? partitions_make(&s, now) : status;
+    if (status != STATUS_OK)
+        return status;
+    for (int tries = 1;; tries++) {
+        db->class = DB_FINE;
+        status = partitions_make(&s, now);
+        if (status == STATUS_OK || db->class != DB_AGAIN || tries == PARTITION_TRIES)
+            return status;
+    }
 }
 
 /* May the operation be sent again, and has what stood in its way been dealt with? Nothing of it has happened. */
-static bool once_more(struct db **conn, struct store_op *op, int tries, bool was_used, int64_t since)
+static bool once_more(struct db **conn, struct store_op *op, int tries, bool was_used, int64_t since, bool *made)
 {
     enum db_class class = *conn ? (*conn)->class : DB_FINE;
     bool takeover = store_lane(op->kind) == LANE_TAKEOVER;
@@ -183,7 +194,10 @@ static bool once_more(struct db **conn, struct store_op *op, int tries, bool was
         drop(conn);
         return was_used && tries == 1;
     case DB_NO_PARTITION:
-        return tries == 1 && make_partitions(*conn, op) == STATUS_OK;
+        if (*made) /* the first try may have met a lost connection or a lock: that is not this remedy's turn */
+            return false;
+        *made = true;
+        return make_partitions(*conn, op) == STATUS_OK;
     case DB_FINE:
     case DB_DUPLICATE:
     case DB_DONE_BEFORE:
@@ -196,6 +210,7 @@ static bool once_more(struct db **conn, struct store_op *op, int tries, bool was
 void store_carry_out(struct sql_store *store, struct db **conn, enum lane lane, struct store_op *op)
 {
     int64_t since = ticks();
+    bool made = false; /* the partitions of the days to come */
     for (int tries = 1;; tries++) {
         bool was_used = *conn && (*conn)->used;
         op->status = attempt(store, conn, lane, op);
@@ -203,7 +218,7 @@ void store_carry_out(struct sql_store *store, struct db **conn, enum lane lane, 
             (*conn)->used = true;
         if (op->status == STATUS_OK)
             break;
-        if (op->status == STATUS_UNKNOWN || !once_more(conn, op, tries, was_used, since))
+        if (op->status == STATUS_UNKNOWN || !once_more(conn, op, tries, was_used, since, &made))
             break;
     }
     if (*conn && (*conn)->broken)

@@ -111,6 +111,10 @@ static bool carry_out(struct scheduler *s, const struct request_row *request, st
     switch (request->kind) {
     case REQUEST_RUN:
     case REQUEST_ENQUEUE:
+        if (job->changing && instant_cmp(job->newest_at, request->created_at) <= 0) {
+            job->awaited = true; /* an edit that came before it has not been read yet */
+            return false;
+        }
         run_request(s, job, request, bundle);
         return true;
     case REQUEST_PAUSE:

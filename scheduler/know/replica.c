@@ -103,6 +103,7 @@ static void job_put(struct scheduler *s, const struct definition_row *row, bool 
         return;
     struct job *job = job_need(s, row->id, row->project_id, row->project, row->name, row->slot);
     job->moves = row->moves;
+    job->changing = false;
     if (!job->newest || row->version > job->newest->key.version) {
         struct job_version *version = version_add(s, row->id, row->version, row->json);
         if (!version && !job->newest) {
@@ -218,6 +219,26 @@ static void load_kind(struct scheduler *s, int64_t after)
 /* ---- feed ----------------------------------------------------------------------------------------------------------
  */
 
+/* What is asked for after an edit is meant for the edited job: until the edit has been read, its requests wait (drive/
+ * requests.c). */
+static void mark_changing(struct scheduler *s, const struct store_poll *poll)
+{
+    for (size_t i = 0; i < poll->change_count; i++) {
+        struct job *job = poll->changes[i].kind == DOCUMENT_JOB ? job_find(s, poll->changes[i].id) : NULL;
+        if (job)
+            job->changing = true;
+    }
+}
+
+static void change_read(struct scheduler *s, int64_t id)
+{
+    struct job *job = job_find(s, id);
+    if (job) {
+        s->poking |= job->awaited;
+        job->changing = job->awaited = false;
+    }
+}
+
 static void changes_answered(struct scheduler *s, struct work *work)
 {
     struct store_definitions *d = &work->op.definitions;
@@ -227,6 +248,8 @@ static void changes_answered(struct scheduler *s, struct work *work)
     } else {
         for (size_t i = 0; i < d->id_count; i++) {
             const struct definition_row *row = NULL;
+            if (d->kind == DOCUMENT_JOB)
+                change_read(s, d->ids[i]);
             for (size_t k = 0; k < d->count && !row; k++)
                 if (d->rows[k].id == d->ids[i])
                     row = &d->rows[k];
@@ -291,6 +314,7 @@ static void poll_answered(struct scheduler *s, struct work *work)
     }
     ownership_wished(s, poll->wish);
     s->feed_asked |= work->number > s->feed_stale_poll;
+    mark_changing(s, poll);
     if (poll->since < 0 || poll->trimmed) {
         if (s->reload_kind == DOCUMENT_KINDS) {
             s->feed_seq = -1; /* gates stay shut until all is loaded */

@@ -35,7 +35,7 @@ static void some_metrics(void *context, struct str *ret)
 static bool is_ready(void *context, const char **ret_reason)
 {
     const struct api *api = context;
-    *ret_reason = "not yet";
+    *ret_reason = api->ready ? api->warning : "not yet";
     return api->ready;
 }
 

@@ -41,6 +41,7 @@ struct api {
     char admin[80]; /* token */
     int pokes;
     bool ready;
+    const char *warning; /* said while it is ready; NULL = none */
     int64_t boot;
     pthread_mutex_t turn; /* what a test changed before a request is seen by the thread that answers it */
 };

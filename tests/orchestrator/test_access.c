@@ -316,6 +316,13 @@ static void test_probes(void **state)
     answer_release(&a);
     a = api_call_as(api, NULL, "GET", "/readyz", NULL, NULL);
     assert_int_equal(a.status, 200);
+    assert_null(answer_at(&a, "warning"));
+    answer_release(&a);
+    api->warning = "nearly full";
+    a = api_call_as(api, NULL, "GET", "/readyz", NULL, NULL);
+    assert_int_equal(a.status, 200);
+    assert_string_equal(answer_text(&a, "warning"), "nearly full");
+    assert_true(cJSON_IsNull(answer_at(&a, "reason")));
     answer_release(&a);
     api->ready = false;
     a = api_call_as(api, NULL, "GET", "/readyz", NULL, NULL);

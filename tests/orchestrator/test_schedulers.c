@@ -165,6 +165,7 @@ static void test_what_is_shown(void **state)
 static void test_drain_until_offline(void **state)
 {
     struct api *api = *state;
+    char id[40];
     int64_t boot = start(api, "s1", 0);
     struct run_row run;
     int32_t slot = hold_a_job(api, boot, &run);
@@ -172,10 +173,23 @@ static void test_drain_until_offline(void **state)
     assert_int_equal(a.status, 200);
     assert_string_equal(answer_text(&a, "items.0.result.state"), "draining");
     assert_int_equal(answer_number(&a, "items.0.result.waits_for.slots"), 1);
-    assert_int_equal(answer_number(&a, "items.0.result.waits_for.runs"), 1);
+    assert_int_equal(answer_number(&a, "items.0.result.waits_for.total"), 1);
+    assert_int_equal(cJSON_GetArraySize(answer_at(&a, "items.0.result.waits_for.runs")), 1);
+    (void)snprintf(id, sizeof id, "%s", answer_text(&a, "items.0.result.waits_for.runs.0"));
     assert_string_equal(answer_text(&a, "items.0.result.wish_by"), "admin");
     assert_null(answer_at(&a, "items.0.result.warning")); /* "test" works */
     assert_string_equal(answer_text(&a, "items.1.error.code"), "SCHEDULER_NOTFOUND_001");
+    answer_release(&a);
+    a = api_call(api, "GET", "/api/v1/schedulers/s1", NULL);
+    assert_string_equal(answer_text(&a, "running.0.run"), id);
+    assert_string_equal(answer_text(&a, "waits_for.runs.0"), id);
+    answer_release(&a);
+    char other[80]; /* whose runs they are is no business of another project; how many, everybody may know */
+    EXPECT(api, 201, "PUT", "/api/v1/projects/other", "{}");
+    api_token(api, "other", "viewer", "other", 0, other);
+    a = api_call_as(api, other, "GET", "/api/v1/schedulers", NULL, NULL);
+    assert_int_equal(cJSON_GetArraySize(answer_at(&a, "items.0.waits_for.runs")), 0);
+    assert_int_equal(answer_number(&a, "items.0.waits_for.total"), 1);
     answer_release(&a);
     take(api, api->boot, slot, 8); /* another has taken the slot over */
     state_is(api, "s1", "draining");

@@ -163,11 +163,49 @@ static void edit_during_an_outage(void **state)
     world_free(w);
 }
 
+static void enqueue(struct world *w, int64_t job)
+{
+    (void)world_request(w, &(struct request_row){.kind = REQUEST_ENQUEUE,
+                                                 .job = job,
+                                                 .id = run_id_make(day_of(w->now.wall), 999, w->requests.count + 1)});
+}
+
+/* What is enqueued after an edit runs as edited, wherever the polls fall; endless edits do not keep it from running. */
+static void enqueued_after_an_edit(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {"{\"timeout\":\"1h\"," URL_STEP "}", "{\"timeout\":\"2h\"," URL_STEP "}"};
+    for (int64_t moment = 0; moment < 300; moment++) {
+        struct world *w = world_create("2026-03-01T00:00:00.300Z");
+        int64_t job = world_put(w, DOCUMENT_JOB, "j", forms[0]);
+        (void)world_start(w, 0, true);
+        world_run(w, 2000 + moment);
+        (void)world_put(w, DOCUMENT_JOB, "j", forms[1]);
+        enqueue(w, job);
+        world_run(w, 600);
+        assert_int_equal(w->runs.count, 1);
+        assert_int_equal(w->runs.items[0].version, 2);
+        world_free(w);
+    }
+    struct world *w = world_create("2026-03-01T00:00:00.300Z");
+    int64_t job = world_put(w, DOCUMENT_JOB, "j", forms[0]);
+    (void)world_start(w, 0, true);
+    world_run(w, 2000);
+    enqueue(w, job);
+    for (int i = 1; i < 14; i++) {
+        (void)world_put(w, DOCUMENT_JOB, "j", forms[i % 2]);
+        world_run(w, 50);
+    }
+    assert_int_equal(w->runs.count, 1);
+    world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(deletion_while_down),         cmocka_unit_test(pause_while_down),
         cmocka_unit_test(pause_after_edit_while_down), cmocka_unit_test(pause_without_triggers),
-        cmocka_unit_test(trigger_comes_paused),        cmocka_unit_test(edit_during_an_outage)};
+        cmocka_unit_test(trigger_comes_paused),        cmocka_unit_test(edit_during_an_outage),
+        cmocka_unit_test(enqueued_after_an_edit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

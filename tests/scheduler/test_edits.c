@@ -176,12 +176,7 @@ static void one_seed(uint64_t seed)
 static void seeds(void **state)
 {
     (void)state;
-    const char *only = getenv("SEED");
-    uint64_t first = only ? strtoull(only, NULL, 10) : 1, count = only ? 1 : 20;
-    if (getenv("SEEDS"))
-        count = strtoull(getenv("SEEDS"), NULL, 10);
-    for (uint64_t seed = first; seed < first + count; seed++)
-        one_seed(seed);
+    world_seeds(20, one_seed);
 }
 
 int main(void)

@@ -377,6 +377,15 @@ void world_free(struct world *w)
     free(w);
 }
 
+void world_seeds(uint64_t count, void (*one_seed)(uint64_t seed))
+{
+    const char *only = getenv("SEED"), *many = getenv("SEEDS");
+    uint64_t first = only ? strtoull(only, NULL, 10) : 1;
+    count = many ? strtoull(many, NULL, 10) : only ? 1 : count;
+    for (uint64_t seed = first; seed < first + count; seed++)
+        one_seed(seed);
+}
+
 /* ---- time ----------------------------------------------------------------------------------------------------------
  */
 

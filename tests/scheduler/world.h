@@ -129,6 +129,8 @@ struct world_event { /* a coordination event that will arrive */
 
 struct world *world_create(const char *start); /* RFC 3339 */
 void world_free(struct world *world);
+/* So many seeds, from 1 on; the environment's SEEDS says how many instead, its SEED the only one. */
+void world_seeds(uint64_t count, void (*one_seed)(uint64_t seed));
 struct scheduler *world_start(struct world *world, int node, bool sole_owner);
 /* The process is gone at once: nothing is closed, its session ends after `session_ms`. */
 void world_kill(struct world *world, int node, int64_t session_ms);

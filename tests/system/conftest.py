@@ -26,5 +26,6 @@ def standalone(tmp_path):
 @pytest.fixture(scope="session")
 def services():
     """Private MariaDB and ZooKeeper for the whole session of tests."""
+    os.environ.setdefault("CARILLON_TEST_MYSQL_FAST", "1")
     with servers() as pair:
         yield pair

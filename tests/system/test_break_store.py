@@ -1,6 +1,8 @@
 """The store's file under other people's hands: other programs on it, deleted, damaged, read-only."""
+import contextlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import time
 
@@ -113,3 +115,20 @@ def test_wrong_password_and_dead_server(services):
                        "--listen", f"127.0.0.1:{free_port()}", env={"CARILLON_STORE_PASSWORD": password})
         assert out.returncode in (5, 78) and word in out.stderr, out
         assert password not in out.stderr
+
+
+def test_a_store_that_is_nearly_full_is_told_where_people_look(tmp_path):
+    folder = tmp_path / "data"
+    server = Standalone(folder).start()
+    server.kill()
+    with contextlib.closing(sqlite3.connect(folder / "carillon.db")) as db, db:
+        db.execute("CREATE TABLE filler (x)")
+        db.execute("INSERT INTO filler VALUES (zeroblob(15000000))")
+    server = Standalone(folder, "--set", "store.max_size=16MiB").start()
+    try:
+        answer = until(lambda: requests.get(f"{server.url}/readyz", timeout=5).json().get("warning"), 20)
+        assert "store.max_size" in answer and "retention" in answer
+        server.api.job("still", [{"step": "a", "kind": "noop"}])
+        assert server.api.ended(server.api.enqueue("still"))["state"] == "succeeded"
+    finally:
+        server.kill()

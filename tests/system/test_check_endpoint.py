@@ -60,5 +60,12 @@ def test_broken_ones(executor):
     assert check(f"http://{executor.address}/error")[0] == 1
     assert check("http://127.0.0.1:1/x")[0] == 5 and check("127.0.0.1:9")[0] == 2
     assert check(f"http://{executor.address}/x", "--body", "{broken")[0] == 2
+    assert check(f'http://{executor.address}/q?"')[1]["url"].endswith('"')
     table = subprocess.run([BINARY, "check-endpoint", f"http://{executor.address}/plain"], capture_output=True, text=True, timeout=60)
     assert table.returncode == 0 and table.stdout.startswith("CHECK") and "to mend" in table.stdout
+
+
+def test_an_endless_answer(executor):
+    executor.behave["/big"] = lambda call: b'"' + b"x" * (5 << 20) + b'"'
+    code, _, text = check(f"http://{executor.address}/big")
+    assert code == 5 and "more than 4 MiB" in text, text

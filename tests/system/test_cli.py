@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import time
+import urllib.request
 
 import pytest
 
@@ -133,12 +134,68 @@ def test_a_canceled_run(world):
     world.json("cancel", "1", code=3)
 
 
+def test_a_run_is_named_with_its_project(world):
+    run = world.json("run", "good", "--wait")["items"][0]["result"]["run"]
+    assert "succeeded" in world("attempts", f"default/{run}").stdout
+    world("logs", f"default/{run}")
+    for verb in ("attempts", "logs", "cancel"):
+        assert 'in project "elsewhere"' in world(verb, f"elsewhere/{run}", code=3).stderr
+    assert "one project at a time" in world("cancel", f"default/{run}", f"elsewhere/{run}", code=2).stderr
+
+
+def test_progress_of_a_running_step(world):
+    def work(call):
+        report = urllib.request.Request(call["headers"]["X-Carillon-Callback"].split(",")[0].strip(), method="POST",
+                                        headers={"Content-Type": "application/json"},
+                                        data=b'{"state":"running","progress":60,"message":"page 4","within":"30s"}')
+        urllib.request.urlopen(report, timeout=10).close()
+        time.sleep(3)
+        return {"status": "success"}
+
+    world.executor.behave["/pages"] = work
+    world("apply", "-f", world.file("pages.yaml", f"""
+kind: Job
+metadata: {{name: pages}}
+spec: {{graph: [{{step: a, url: "http://{world.executor.address}/pages"}}]}}
+"""))
+    run = ID.search(world("run", "pages").stdout).group()
+    until(lambda: "60%: page 4" in world("attempts", run).stdout, 10)
+    assert f"cancel asked for {run}\n" == world("cancel", run).stdout
+    until(lambda: "60%" not in world("attempts", run).stdout, 10)
+
+
+def test_schedules_are_told_apart(world):
+    world("apply", "-f", world.file("kinds.yaml", """
+kind: Job
+metadata: {name: kinds}
+spec:
+  triggers: [{name: a, every: 7h}, {name: b, delay: 7h}, {name: c, at: "2099-01-01T00:00:00Z"}, {name: d, cron: "0 0 1 1 *"}]
+  graph: [{step: a, kind: noop}]
+"""))
+    for text in (world("triggers", "kinds").stdout, world("apply", "kinds.yaml").stdout):
+        for words in ("every 7h", "delay 7h", "at 2099-01-01T00:00:00", "0 0 1 1 *"):
+            assert words in text, text
+
+
+def test_a_drained_holder_is_named(tmp_path):
+    server = Standalone(tmp_path / "data").start()
+    try:
+        cli = Cli(server, tmp_path)
+        cli("apply", "-f", cli.file("j.yaml", "kind: Job\nmetadata: {name: j}\nspec: {triggers: [{every: 1h}], graph: [{step: a, kind: noop}]}\n"))
+        until(lambda: cli.json("explain", "j")["owner"], 10)
+        assert "is draining" not in cli("explain", "j").stdout
+        assert "not waited for" in cli("schedulers", "drain", "local", "--wait", code=6).stderr  # at once: nobody can take its slots
+        until(lambda: "local is draining" in cli("explain", "j").stdout, 10)
+    finally:
+        server.stop()
+
+
 def test_requests_carry_parameters(world):
     world.executor.calls.clear()
     world("apply", "-f", world.file("p.yaml", "kind: Job\nmetadata: {name: params}\nspec: {params: {a: 1, b: old}, graph: [{step: a, task: app/ok, "
                                               "params: {all: \"${params}\"}}]}\n"))
     world("run", "params", "--wait", "--params", '{"n":123456789012345678901234567890}', "--param", "b=new text", "--param", "f=0.10")
-    body = world.executor.of("/ok")[-1]["body"]
+    body = [call["body"] for call in world.executor.of("/ok") if b"all" in call["body"]][-1]  # the job "often" calls it, too
     assert b"123456789012345678901234567890" in body and b"0.10" in body
     assert json.loads(body)["all"] == {"a": 1, "b": "new text", "n": 123456789012345678901234567890, "f": 0.1}
     run = ID.search(world("enqueue", "params", "--scheduled-at", "2026-01-02T03:04:05Z").stdout).group()
@@ -213,7 +270,9 @@ def test_lint_needs_no_server_and_agrees_with_apply(world):
     for part in ("l.yaml:1: spec.triggers[0].cron", "Berlinn", "a → b → a"):
         assert part in bad, bad
     lint("kind: Job\nmetadata: {name: x\n", 2)
-    lint("", 2)
+    assert "every file is empty" in lint("# nothing yet\n", 2).stderr
+    assert "a tab cannot indent" in lint("kind: Job\nmetadata:\n\tname: x\n", 2).stderr
+    assert "needs quotes" in lint("kind: Job\nmetadata: {name: x}\nspec: {triggers: [{cron: * * * * *}]}\n", 2).stderr
     world("lint", code=2)
 
 
@@ -244,7 +303,7 @@ spec:
 
 def test_what_a_newcomer_mistypes(world, tmp_path):
     for args, code, words in (
-            (["foo"], 2, "no verb"), (["--json", "jobs"], 2, "verb comes first"), (["jobs", "--nope"], 2, "--nope"), (["run"], 2, "usage"),
+            (["foo"], 2, "no verb"), (["aply"], 2, 'did you mean "apply"'), (["--json", "jobs"], 2, "verb comes first"), (["jobs", "--nope"], 2, "--nope"), (["run"], 2, "usage"),
             (["runs", "--limit"], 2, "needs a value"), (["runs", "--limit", "0"], 2, "limit"), (["runs", "--state", "done"], 2, "succeeded"),
             (["jobs", "--state", "done"], 2, "suspended"), (["runs", "--from", "yesterday"], 2, "RFC 3339"), (["job", "a/b/c"], 2, "PROJECT/NAME"), (["jobs", "-p", "nowhere"], 3, "nowhere"),
             (["run", "nobody"], 3, "nobody"), (["jobs", "--token", "wrong"], 1, "token"), (["completion", "fish"], 2, "bash"),
@@ -279,7 +338,7 @@ def test_previews_need_no_server(world):
 
 
 def test_help_everywhere(world):
-    verbs = re.findall(r"^  ([a-z]+) {2,}\S", world("help").stdout, re.M)
+    verbs = re.findall(r"^  ((?!carillon)[a-z-]+) +\S", world("help").stdout, re.M)
     assert len(verbs) > 25 and world("--help").stdout == world("help").stdout
     for verb in verbs:
         text = world(verb, "--help").stdout

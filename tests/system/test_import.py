@@ -39,3 +39,21 @@ def test_crontab(standalone, executor, tmp_path):
     assert close["method"] == "POST" and close["path"] == "/close?full=1" and close["headers"]["Authorization"] == "Bearer a b"
     assert close["body"] == b'{"day":"x","n":18446744073709551616}'
     assert executor.of("/ping")[0]["method"] == "GET" and len(executor.of("/daily")) == 1
+
+
+def test_what_is_no_crontab(tmp_path):
+    def imported(text):
+        (tmp_path / "tab").write_bytes(text)
+        return subprocess.run([BINARY, "import", "crontab", str(tmp_path / "tab")], capture_output=True, timeout=20)
+
+    call = b" * * * * curl http://h/x\n"
+    for text, reason in ((b"99" + call, b"99"), (b"*/0" + call, b"0"), (b"@fortnightly curl http://h/x\n", b"fortnightly"),
+                         (b"* * * * * curl http://h/\xff\n", b"UTF-8"), (b"* * * * * curl http://h/\0\n", b"NUL"),
+                         (b"* * * * * curl http://h/x -d '{\"a\":\"" + b"* * * * * curl http://h/y\\n" * 5000 + b"\"}' | sh\n", b"more than one command")):
+        done = imported(text)
+        assert done.returncode == 1 and not done.stdout and b"0 line(s) imported, 1 not" in done.stderr and reason in done.stderr, (text[:40], done.stderr[-300:])
+    done = imported(b"C=Europe/Paris\nT=Europe/Rome\n*" + call)
+    assert done.returncode == 0 and b'timezone: "UTC"' in done.stdout
+    for place in (tmp_path, tmp_path / "none"):
+        done = subprocess.run([BINARY, "import", "crontab", str(place)], capture_output=True, text=True, timeout=20)
+        assert done.returncode == 2 and str(place) in done.stderr, done.stderr

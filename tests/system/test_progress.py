@@ -62,7 +62,8 @@ def test_lines_by_hand(standalone, executor):
     run = standalone.api.enqueue("hand")
     url = until(lambda: executor.of("/long") and executor.of("/long")[0]["headers"]["X-Carillon-Callback"], what="the call")
     assert requests.post(url + "/logs", data=b"\xe8\xa1\x8c\nbad \xff\n", timeout=5).json() == {"report": "noted", "canceled": False, "full": False}
-    assert [i["text"] for i in standalone.api.get(f"/projects/default/runs/{run}/logs")["items"]] == ["行", "bad ?"]
+    assert requests.post(url + "/logs", data=b"a\0b\nafter it\n", timeout=5).ok
+    assert [i["text"] for i in standalone.api.get(f"/projects/default/runs/{run}/logs")["items"]] == ["行", "bad ?", "a?b", "after it"]
     assert requests.post(url[:-2] + "xx/logs", data=b"x", timeout=5).status_code == 410
     assert requests.post(url + "/logs", data=b"x" * 300000, timeout=5).status_code == 413
     for bad in ("1s", "2d", "soon"):

@@ -61,7 +61,7 @@ const node = (name, state, more) => ({ node: name, boot: '7', address: '10.1.2.3
 const NODES = [
   node('berlin-rack-4-machine-17', 'working', { capacity: 300, alarm: true, weight: 2, pool: 'fast' }),
   node('s2', 'working', { capacity: 1000, jobs: 40, slots: 40 }),
-  node('s3', 'draining', { wish: 'draining', wish_by: 'admin', wish_at: ago(30), waits_for: { slots: 1, runs: 2 }, slots: 1, jobs: 1, runs: 2 }),
+  node('s3', 'draining', { wish: 'draining', wish_by: 'admin', wish_at: ago(30), waits_for: { slots: 1, runs: ['1001', '1002'], total: 2 }, slots: 1, jobs: 1, runs: 2 }),
   node('s4', 'offline', { wish: 'draining', wish_by: 'admin', wish_at: ago(900), slots: 0, jobs: 0, runs: 0 }),
   node('s5', 'down', { seen_at: ago(4000), slots: 0, jobs: 0, runs: 0 }),
 ];
@@ -157,7 +157,7 @@ test('no scheduler at all, or a list that does not come: said, with what to do',
 });
 
 test('schedulers and tokens, light and dark, wide and 360 pixels narrow: labels, roles, headings, contrast, no sideways scrolling', async () => {
-  for (const options of WIDE_AND_NARROW) {
+  await Promise.all(WIDE_AND_NARROW.map(async (options) => {
     const page = await onCluster(options);
     for (const route of ['schedulers', 'schedulers/berlin-rack-4-machine-17', 'schedulers/s3', 'schedulers/nowhere', 'tokens', `projects/${P}/jobs/held`]) {
       await page.goto(`${server.url}/${route}`);
@@ -170,5 +170,5 @@ test('schedulers and tokens, light and dark, wide and 360 pixels narrow: labels,
       await sound(page, `${JSON.stringify(options)} ${route}: its dialog`);
     }
     await close(page);
-  }
+  }));
 });

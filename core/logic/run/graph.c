@@ -284,6 +284,20 @@ static void check_compensation(struct check *c, const struct step_spec *spec)
                    target->name);
 }
 
+/* A list can be counted now; what is neither a list nor a template never becomes one. */
+static void check_list(struct check *c, struct slice list)
+{
+    size_t count = 0;
+    if (json_type_of(list) == JSON_ARRAY)
+        for (struct json_walk walk = json_walk_begin(list); json_walk_next(&walk);)
+            count++;
+    else if (json_type_of(list) != JSON_STRING || !strstr(list.bytes, "${"))
+        faults_add(c->faults, step_path(c, "map"),
+                   "must be a list, or a template that gives one: ${steps.find.result}");
+    if (count > LIMIT_ITEMS)
+        faults_add(c->faults, step_path(c, "map"), "too many items: %zu, at most %d are allowed", count, LIMIT_ITEMS);
+}
+
 static void check_kind(struct check *c, const struct step_spec *spec)
 {
     if (spec->kind == STEP_JOB || spec->kind == STEP_APPROVAL)
@@ -291,6 +305,8 @@ static void check_kind(struct check *c, const struct step_spec *spec)
                    step_kind_text(spec->kind));
     if (spec->kind == STEP_MAP && !spec->map)
         faults_add(c->faults, step_path(c, "map"), "a map step needs its list, such as ${steps.find.result}");
+    if (spec->kind == STEP_MAP && spec->map)
+        check_list(c, slice_of(spec->map, strlen(spec->map)));
     if (spec->kind == STEP_MAP && (spec->routing == ROUTE_BROADCAST || spec->routing == ROUTE_SHARD))
         faults_add(c->faults, step_path(c, "routing"),
                    "routing \"%s\" makes a list of its own; a map step has one already", routing_text(spec->routing));

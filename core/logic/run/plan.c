@@ -143,28 +143,31 @@ static int times_asked(const struct run_calls *item, const char *instance)
     return times;
 }
 
+/* An executor may ask for time, not for all of it: whatever it says, the step looks again when its patience
+ * (wait_timeout) or the time of its run is over. */
+static instant cap_wish(const struct view *v, instant due, instant patience_from)
+{
+    return instant_min(instant_min(due, instant_add(patience_from, v->call.wait_timeout)), run_deadline(v->run));
+}
+
 /* All live instances were asked once: a pause, as long as the first of them said, or 1 s doubling to 60 s. */
 static void wait_after_round(struct view *v)
 {
     const struct run_calls *item = &v->step->calls;
     const char *reason = v->last->class == CALL_BUSY ? REASON_BUSY : REASON_UNREACHABLE;
     instant due = INSTANT_MAX;
-    bool said = false;
     if (wait_is_over(v, reason))
         return;
     for (size_t i = item->attempt_count; i-- > 0 && attempt_soft(&item->attempts[i]);) {
         const struct attempt_row *attempt = &item->attempts[i];
         if (attempt->seq < v->memory->row_seq)
             break;
-        said |= attempt->retry_after > 0;
         due = instant_min(due, instant_add(attempt->ended_at, attempt->retry_after > 0
                                                                   ? attempt->retry_after
                                                                   : busy_delay(times_asked(item, attempt->instance))));
     }
     due = instant_max(due, instant_add(v->last->ended_at, POLL_MIN));
-    if (!said) /* what the executor said is honoured in full; the end of patience is looked at afterwards */
-        due = instant_min(due, instant_add(wait_began(v), v->call.wait_timeout));
-    plan_wait(v, reason, due, INSTANT_NONE);
+    plan_wait(v, reason, cap_wish(v, due, wait_began(v)), INSTANT_NONE);
 }
 
 static void call_or_wait(struct view *v, const struct choice *c)
@@ -240,9 +243,13 @@ static double random_share(const struct view *v)
 
 static void retry(struct view *v)
 {
-    span delay = retry_delay(&v->spec->retry, hard_count(&v->step->calls), v->last->retry_after, random_share(v));
+    int retry_no = hard_count(&v->step->calls);
+    span said = v->last->retry_after > v->call.wait_timeout ? v->call.wait_timeout : v->last->retry_after;
+    span policy = retry_delay(&v->spec->retry, retry_no, -1, random_share(v));
+    span delay = said > policy ? said : policy;
     if (delay > 0 && !v->served) {
-        plan_wait(v, REASON_RETRY, instant_add(v->last->ended_at, delay), INSTANT_NONE);
+        instant due = instant_add(v->last->ended_at, delay);
+        plan_wait(v, REASON_RETRY, said > policy ? instant_min(due, run_deadline(v->run)) : due, INSTANT_NONE);
         return;
     }
     bool open = unsettled(v->step) != NULL;

@@ -334,16 +334,16 @@ static void test_the_size_is_told(void **state)
     store_op_release(&op);
 }
 
-/* A year of runs, 40 at a time: every week; in MySQL, where each such day is a partition, every four weeks. */
+/* A year of runs, 40 at a time: every week; in MySQL, where each such day is a partition, every eight weeks. */
 static void make_year(struct world *w, int weeks)
 {
-    static const char *const tables[] = {"run", "attempt", "step", "body", "skip", "audit"};
+    static const char *const tables[] = {"run", "attempt", "skip"}; /* those that get rows here */
     int32_t today = day_of(w->now);
-    for (size_t i = 0; i < 6 && kit_mysql(); i++) {
+    for (size_t i = 0; i < 3 && kit_mysql(); i++) {
         struct str sql;
         str_init(&sql, 64 << 10);
         str_addf(&sql, "ALTER TABLE %s REORGANIZE PARTITION d%d INTO (", tables[i], today);
-        for (int32_t day = today - 52 * 7; day < today; day += 7 * weeks)
+        for (int32_t day = today - 52 / weeks * weeks * 7; day < today; day += 7 * weeks)
             str_addf(&sql, "PARTITION d%d VALUES LESS THAN (%d), ", day, day + 1);
         str_addf(&sql, "PARTITION d%d VALUES LESS THAN (%d))", today, today + 1);
         kit_sql(str_text(&sql));
@@ -378,7 +378,7 @@ static void make_year(struct world *w, int weeks)
 static void test_a_year_of_rows(void **state)
 {
     struct world w = begin(state);
-    const int weeks = kit_mysql() ? 4 : 1, times = 52 / weeks + 1;
+    const int weeks = kit_mysql() ? 8 : 1, times = 52 / weeks + 1;
     make_year(&w, weeks);
     expect_rows(times * 40, times * 40, 0, 0, times);
     struct store_retention rule = {.runs = instant_add(w.now, -30 * SPAN_DAY),
@@ -446,11 +446,14 @@ static void test_no_run_begins_in_a_day_that_goes(void **state)
 static void test_missing_partitions_are_made(void **state)
 {
     struct world w = begin(state);
-    char sql[200];
-    for (int ahead = 14; ahead >= 1; ahead--) {
-        (void)snprintf(sql, sizeof sql, "ALTER TABLE run DROP PARTITION d%d", day_of(w.now) + ahead);
-        kit_sql(sql);
-    }
+    struct str sql;
+    str_init(&sql, 400);
+    str_add(&sql, "ALTER TABLE run DROP PARTITION ");
+    for (int ahead = 1; ahead <= 14; ahead++)
+        str_addf(&sql, "%sd%d", ahead > 1 ? ", " : "", day_of(w.now) + ahead);
+    kit_sql(str_text(&sql));
+    str_release(&sql);
+    kit_kill_connections(); /* so that the first try meets a lost connection, and the second the missing day */
     struct store_fire fire = {.run = kit_run(w.job, w.slot, w.boot, "a", instant_add(w.now, 3 * SPAN_DAY), 1)};
     assert_int_equal(kit_fire(w.store, w.boot, &fire, 1), STATUS_OK);
     assert_int_equal(fire.outcome, OUTCOME_DONE);

@@ -110,6 +110,17 @@ static void test_faults(void **state)
     c = chain();
     c->steps[1].kind = STEP_MAP;
     expect_fault(__LINE__, &c->job, "spec.graph[1].map", "needs its list", false);
+    static const char *const no_lists[] = {"5", "{}", "true", "\"x\"", "{\"a\":\"${params.b}\"}"};
+    for (size_t i = 0; i < sizeof no_lists / sizeof *no_lists; i++) {
+        c->steps[1].map = no_lists[i];
+        expect_fault(__LINE__, &c->job, "spec.graph[1].map", "must be a list", false);
+    }
+    static char many[2 * LIMIT_ITEMS + 4] = "[0";
+    for (size_t i = 0; i < LIMIT_ITEMS; i++)
+        memcpy(many + 2 + 2 * i, ",0", 2);
+    many[2 + 2 * LIMIT_ITEMS] = ']';
+    c->steps[1].map = many;
+    expect_fault(__LINE__, &c->job, "spec.graph[1].map", "too many items", false);
     c->steps[1].map = "[1]";
     c->steps[1].routing = ROUTE_BROADCAST;
     expect_fault(__LINE__, &c->job, "spec.graph[1].routing", "has one already", false);

@@ -224,7 +224,7 @@ export interface Scheduler {
   slots?: number;
   jobs?: number;
   runs?: number; // in flight
-  waits_for?: { slots?: number; runs?: number } | null; // while it drains
+  waits_for?: { slots?: number; runs?: string[]; total?: number } | null; // while it drains; runs: at most 20
 }
 
 export interface SchedulerDetail extends Scheduler {

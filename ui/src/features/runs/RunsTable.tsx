@@ -17,7 +17,7 @@ export function RunsTable({ project, runs, withJob, caption }: { project: string
       head: t('runs.run'),
       main: true,
       cell: (run) => (
-        <Link href={paths.run(project, run.id)} className="row-name mono">
+        <Link href={paths.run(project, run.id)} className="row-name mono nowrap">
           {run.id}
         </Link>
       ),

@@ -68,7 +68,7 @@ export function SchedulerPage({ node: name }: { node: string }) {
 function Waits({ node }: { node: Scheduler }) {
   const { t } = useTranslation();
   const slots = node.waits_for?.slots ?? node.slots ?? 0;
-  const runs = node.waits_for?.runs ?? node.runs ?? 0;
+  const runs = node.waits_for?.total ?? node.runs ?? 0;
   return (
     <p className="reason" role="status">
       {slots > 0 && <>{t('schedulers.waitsslots', { count: slots })} </>}
