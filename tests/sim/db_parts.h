@@ -37,7 +37,7 @@ static inline void disown(const char **text)
     &(r)->trigger, &(r)->reason, &(r)->error_code, &(r)->error_args, &(r)->node, &(r)->zone, &(r)->params, &(r)->start
 #define LINGER_TEXTS(r) &(r)->step, &(r)->application, &(r)->instance, &(r)->notice_to
 #define STEP_TEXTS(r) &(r)->step, &(r)->reason, &(r)->result, &(r)->error, &(r)->items
-#define ATTEMPT_TEXTS(r) \
+#define ATTEMPT_TEXTS(r)                                                                                          \
     &(r)->step, &(r)->instance, &(r)->node, &(r)->error, &(r)->code, &(r)->request, &(r)->response, &(r)->result, \
         &(r)->notice_to
 
