@@ -231,6 +231,8 @@ enum exit_code config_load(const struct args *args, struct settings *ret)
     if (!code && *ret->store.password_file && !*ret->store.password &&
         config_secret_file(ret->store.password_file, ret->store.password, sizeof ret->store.password, &err))
         code = complain(EXIT_CONFIG, "store.password_file: %s", err.text);
+    if (!code && *ret->dispatch.tls_ca && access(ret->dispatch.tls_ca, R_OK) != 0) /* or no https call would go out */
+        code = complain(EXIT_CONFIG, "dispatch.tls_ca: cannot read %s: %s", ret->dispatch.tls_ca, strerror(errno));
     if (!code && settings_check(ret, &err))
         code = complain(EXIT_CONFIG, "%s", err.text);
     return code;

@@ -27,8 +27,8 @@ static const char *state_of(const struct call *call, const struct node_row *row)
 {
     if (is_down(call, row))
         return "down";
-    if (row->wish == NODE_WORK)
-        return "working";
+    if (row->wish == NODE_WORK) /* of itself only when it was told to end (SIGTERM) */
+        return row->draining ? "draining" : "working";
     return row->slots || row->runs_open ? "draining" : "offline";
 }
 

@@ -87,6 +87,7 @@ void clock_step(struct scheduler *s)
     }
     struct work *work = work_new(s, STORE_BOOT_READ, boot_answered);
     work->op.boot_read.boot = s->boot;
+    work->op.boot_read.draining = s->state == SCHEDULER_DRAINING;
     s->reading_boot = true;
     work_submit(work);
 }

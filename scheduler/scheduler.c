@@ -152,6 +152,7 @@ void scheduler_free(struct scheduler *s)
     alive_release(s);
     seen_release(&s->requests);
     seen_release(&s->reports);
+    seen_release(&s->left);
     for (size_t k = 0; k < SCHEDULER_CALLBACKS; k++)
         free(s->callbacks[k]);
     vec_release(&s->nodes);
@@ -289,6 +290,7 @@ mono scheduler_step(struct scheduler *s, struct moment now)
     notices_step(s);
     planner_step(s);
     turns_step(s);
+    giving_step(s);
     dispatcher_step(s);
     janitor_step(s);
     batcher_step(s);
@@ -312,6 +314,7 @@ void scheduler_drain(struct scheduler *s, struct moment now)
     s->state = SCHEDULER_DRAINING;
     s->drain_until = mono_add(now.mono, s->settings->scheduler.shutdown_grace);
     s->ownership_dirty = s->node_dirty = true;
+    s->next_boot_read = now.mono; /* tells the store, for whoever looks at the nodes */
     sink_logf(s->ports.sink, LOG_INFO, "Draining: slots are handed over, runs in flight are finished.", "runs=%zu",
               (size_t)HASH_COUNT(s->runs));
 }

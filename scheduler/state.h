@@ -212,6 +212,7 @@ struct open_run {
     bool counted;   /* in job->running */
     bool limited;   /* in job->limited */
     bool held;      /* adopted; who else runs the job is not known yet */
+    bool left;      /* given to whoever owns its slot: nothing more is written of it here */
     bool in_batch;  /* its fire is in the batch under way */
     bool notify;    /* an executor may have to be told that its call is not wanted any more */
     struct call *calls;
@@ -267,6 +268,7 @@ struct bundle {
     VEC(struct store_notice) notices;
     VEC(struct notice *) tells; /* begin when this has committed; owned until then */
     VEC(struct request_row) wishes;
+    VEC(struct open_run *) left; /* holds a ref */
     VEC(struct call *) sends;
     VEC(struct request_done) requests; /* to be closed when this has committed and nothing was refused */
     struct open_run *run;              /* whose rows these are (no fires); holds a ref; NULL */
@@ -296,6 +298,7 @@ struct batch {
     VEC(struct linger_row) lingers;
     VEC(struct store_notice) notices;
     VEC(struct request_row) wishes;
+    VEC(int64_t) left;
     VEC(struct slot_through) through; /* decided by now: told to the store when this batch has committed */
 };
 
@@ -460,6 +463,7 @@ struct scheduler {
     bool reading_instances;
     int64_t poll_number;
     struct seen *requests, *reports;
+    struct seen *left; /* runs given away: a poll may still show wishes for them */
 
     /* planning */
     struct heap timers, switches, alarms;
@@ -502,6 +506,7 @@ struct scheduler {
     /* drain */
     mono drain_until;
     bool leaving; /* the store is being told that this boot ends */
+    mono next_giving;
     mono leave_until;
 };
 

@@ -30,6 +30,15 @@
     ", d.slot, d.paused, d.suspended, d.moves, (SELECT t.deleted_at FROM tombstone t WHERE t.job = d.id)"
 #define DEFINITION_FROM " FROM %s d LEFT JOIN project p ON p.id = d.project_id"
 
+static inline bool slot_valid(int32_t slot)
+{
+    return slot >= 0 && slot < CLAIM_SLOTS_ALL;
+}
+/* The boot's row is changed, so that whoever fences it waits for us, or we see that it did. */
+enum status batch_fence_boot(struct session *s, const struct store_batch *op) MUST_USE;
+/* Locks the slots of all slot-fenced items in share mode; owned[slot] becomes true for those that are the boot's. */
+enum status batch_fence_slots(struct session *s, const struct store_batch *op, bool owned[CLAIM_SLOTS_ALL]) MUST_USE;
+
 const char *definition_table(enum document_kind kind);
 /* A slot for one more job, which is counted there: bound to the node, else to the pool, else shared. FULL: none is
  * left. Under feed_lock, like job_move. */

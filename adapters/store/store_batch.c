@@ -1,5 +1,6 @@
 /* The hot path: one transaction for everything that a scheduler found out in one turn (data-model.md §1, §3).
- *  1. the boot's fence: its row is changed, so that whoever fences it waits for us, or we see that it did;
+ *  1. the boot's fence (store_fence.c): its row is changed, so that whoever fences it waits for us, or we see that it
+ * did;
  *  2. the slots' fence, if anything is fired or decided: rows of the slots are locked in share mode, what belongs to a
  *     slot that is no longer ours is left out;
  *  3. rows, many at a time. */
@@ -27,84 +28,9 @@ struct body_part {
     int encoding;
 };
 
-/* ---- fences --------------------------------------------------------------------------------------------------------
- */
-
-static bool snapshot_fence(const struct session *s)
-{
-    return s->db->hooks && s->db->hooks->fence_by_snapshot;
-}
-
-static enum status why_not(struct session *s, const struct store_batch *op)
-{
-    int64_t dead = 1;
-    enum status status = db_read_number(s->db, "SELECT fenced FROM boot WHERE boot = ?", VALUES(db_i(op->boot)), &dead);
-    if (status != STATUS_OK && status != STATUS_NOT_FOUND)
-        return status;
-    if (dead)
-        return fenced(s);
-    return error_set(s->error, STATUS_EXISTS, "batch %lld has been committed already", (long long)op->number);
-}
-
-static enum status fence_boot(struct session *s, const struct store_batch *op)
-{
-    int64_t changed;
-    if (snapshot_fence(s)) {
-        int64_t dead = 1;
-        enum status status =
-            db_read_number(s->db, "SELECT fenced FROM boot WHERE boot = ?", VALUES(db_i(op->boot)), &dead);
-        return status != STATUS_OK ? status : dead ? fenced(s) : STATUS_OK;
-    }
-    enum status status = db_exec(s->db, "UPDATE boot SET batch = ? WHERE boot = ? AND fenced = 0 AND batch < ?",
-                                 VALUES(db_i(op->number), db_i(op->boot), db_i(op->number)), &changed);
-    if (status != STATUS_OK)
-        return status;
-    return changed == 1 ? STATUS_OK : why_not(s, op);
-}
-
-static bool slot_valid(int32_t slot)
-{
-    return slot >= 0 && slot < CLAIM_SLOTS_ALL;
-}
-
-static size_t slots_of(const struct store_batch *op, int64_t slots[CLAIM_SLOTS_ALL])
-{
-    bool wanted[CLAIM_SLOTS_ALL] = {false};
-    size_t count = 0;
-#define WANT(field, items, number)                                                     \
-    for (size_t i = 0; i < op->number; i++)                                            \
-        if (slot_valid(op->items[i].field.slot) && !wanted[op->items[i].field.slot]) { \
-            wanted[op->items[i].field.slot] = true;                                    \
-            slots[count++] = op->items[i].field.slot;                                  \
-        }
-    WANT(row, activations, activation_count)
-    WANT(row, skips, skip_count)
-    WANT(row, states, state_count)
-    WANT(run, fires, fire_count)
-    WANT(row, moves, move_count)
-#undef WANT
-    return count;
-}
-
 static enum status fence_slots(struct batch *b)
 {
-    int64_t slots[CLAIM_SLOTS_ALL];
-    size_t count = slots_of(b->op, slots);
-    enum status status = STATUS_OK;
-    for (size_t at = 0, n; at < count && status == STATUS_OK; at += n) {
-        n = piece_length(at, count);
-        struct query q;
-        query_init(&q, "SELECT slot FROM slot WHERE");
-        query_with(&q, " owner_boot = ? AND slot", db_i(b->op->boot));
-        query_in(&q, slots + at, n);
-        if (!snapshot_fence(b->s))
-            query_add(&q, b->s->db->dialect->in_share);
-        status = query_open(b->s, &q);
-        while (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK)
-            b->owned[db_number(q.rows, 0)] = true;
-        status = query_close(&q, status);
-    }
-    return status;
+    return batch_fence_slots(b->s, b->op, b->owned);
 }
 
 /* Which rows pass; the others are told so. */
@@ -365,6 +291,29 @@ static enum status write_attempts(struct batch *b)
     return status;
 }
 
+static enum status write_left(struct batch *b)
+{
+    const struct store_batch *op = b->op;
+    if (!op->left_count)
+        return STATUS_OK;
+    int64_t *ids = mem_alloc(op->left_count * sizeof *ids);
+    memcpy(ids, op->left, op->left_count * sizeof *ids);
+    qsort(ids, op->left_count, sizeof *ids, int64_compare);
+    enum status status = STATUS_OK;
+    for (size_t at = 0, n; at < op->left_count && status == STATUS_OK; at += n) {
+        n = piece_of_day(ids, at, op->left_count);
+        struct query q;
+        query_init(&q, "UPDATE run SET boot = 0");
+        query_with(&q, " WHERE day = ? AND id", db_i(run_id_day(ids[at])));
+        query_in(&q, ids + at, n);
+        query_with(&q, " AND boot = ?", db_i(op->boot));
+        query_with(&q, " AND state = ? AND open_slot IS NOT NULL", db_i(RUN_QUEUED));
+        status = query_exec(b->s, &q, NULL);
+    }
+    free(ids);
+    return status;
+}
+
 /* A wish whose fire was refused with its slot stays open: the slot's next owner carries it out. */
 static bool slot_lost(const struct batch *b, int64_t request)
 {
@@ -468,15 +417,15 @@ enum status sql_batch(struct session *s, struct store_batch *op)
 {
     enum status status = check(s, op);
     if (status == STATUS_OK)
-        status = fence_boot(s, op);
+        status = batch_fence_boot(s, op);
     if (status != STATUS_OK)
         return status;
     struct batch *b = mem_new(struct batch);
     b->s = s;
     b->op = op;
     static enum status (*const parts[])(struct batch *) = {
-        fence_slots,    write_activations, write_skips,   write_states,      write_fires, write_runs, write_steps,
-        write_attempts, write_requests,    write_reports, write_suspensions, write_after, write_moves};
+        fence_slots,    write_activations, write_skips,    write_states,  write_fires,       write_runs,  write_steps,
+        write_attempts, write_left,        write_requests, write_reports, write_suspensions, write_after, write_moves};
     for (size_t i = 0; i < sizeof parts / sizeof *parts && status == STATUS_OK; i++)
         status = parts[i](b);
     vec_release(&b->picked);

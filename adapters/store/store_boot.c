@@ -62,21 +62,24 @@ enum status sql_boot_read(struct session *s, struct store_boot_read *op)
     enum status status = db_now(s->db, &op->store_now);
     if (status != STATUS_OK)
         return status;
-    status = db_query(s->db, "SELECT fenced, batch, seen_at FROM boot WHERE boot = ?", VALUES(db_i(op->boot)), &q);
+    status =
+        db_query(s->db, "SELECT fenced, batch, seen_at, draining FROM boot WHERE boot = ?", VALUES(db_i(op->boot)), &q);
     if (status == STATUS_OK)
         status = db_step(q);
     int64_t seen = 0;
+    bool told = false;
     if (status == STATUS_OK) {
         op->fenced = db_number(q, 0) != 0;
         op->batch = db_number(q, 1);
         seen = db_number(q, 2);
+        told = (db_number(q, 3) != 0) == op->draining;
     }
     db_end(q);
     if (status == STATUS_END)
         return error_set(s->error, STATUS_NOT_FOUND, "the store knows no such process start");
-    if (status == STATUS_OK && !op->fenced && op->store_now.ms - seen >= SPAN_SECOND)
-        status = db_exec(s->db, "UPDATE boot SET seen_at = ? WHERE boot = ?",
-                         VALUES(db_i(op->store_now.ms), db_i(op->boot)), NULL);
+    if (status == STATUS_OK && !op->fenced && (!told || op->store_now.ms - seen >= SPAN_SECOND))
+        status = db_exec(s->db, "UPDATE boot SET seen_at = ?, draining = ? WHERE boot = ?",
+                         VALUES(db_i(op->store_now.ms), db_i(op->draining), db_i(op->boot)), NULL);
     return status;
 }
 

@@ -57,9 +57,9 @@ enum status node_started(struct session *s, struct store_boot_start *op)
 /* ---- list ----------------------------------------------------------------------------------------------------------
  */
 
-#define NODE_QUERY                                                                                              \
-    "SELECT n.node, n.role, n.address, n.version, n.pool, n.weight, n.capacity, n.wish, n.wish_by, n.wish_at, " \
-    "n.first_seen, b.boot, b.fenced, b.started_at, b.seen_at FROM node n LEFT JOIN boot b ON b.boot = "         \
+#define NODE_QUERY                                                                                                  \
+    "SELECT n.node, n.role, n.address, n.version, n.pool, n.weight, n.capacity, n.wish, n.wish_by, n.wish_at, "     \
+    "n.first_seen, b.boot, b.fenced, b.started_at, b.seen_at, b.draining FROM node n LEFT JOIN boot b ON b.boot = " \
     "(SELECT MAX(x.boot) FROM boot x WHERE x.node = n.node AND x.role = n.role)"
 
 static void node_read(struct session *s, struct db_statement *q, struct node_row *ret)
@@ -81,6 +81,7 @@ static void node_read(struct session *s, struct db_statement *q, struct node_row
         .fenced = known && db_number(q, 12) != 0,
         .started_at = db_instant(q, 13),
         .seen_at = db_instant(q, 14),
+        .draining = known && db_number(q, 15) != 0,
     };
 }
 

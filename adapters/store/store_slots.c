@@ -171,13 +171,15 @@ struct run_ids {
 };
 
 /* Read without a lock: a locking scan would wait for every open run that a living process has in its hands. */
-static enum status orphans(struct session *s, int64_t boot, size_t limit, struct run_ids *ret)
+static enum status orphans(struct session *s, int64_t boot, int64_t owner, size_t limit, struct run_ids *ret)
 {
     struct query q;
     vec_clear(&ret->v);
     query_init(&q, "SELECT id FROM run");
     query_add(&q, s->db->dialect->use_open_index);
     query_with(&q, " WHERE open_slot >= 0 AND boot = ?", db_i(boot));
+    if (boot == 0) /* nobody's: they go with their slots */
+        query_with(&q, " AND open_slot IN (SELECT slot FROM slot WHERE owner_boot = ?)", db_i(owner));
     query_with(&q, " ORDER BY id LIMIT ?", db_i((int64_t)(limit ? limit : 1)));
     enum status status = query_open(s, &q);
     while (status == STATUS_OK && (status = query_step(&q)) == STATUS_OK)
@@ -224,7 +226,7 @@ static enum status adopt_runs(struct session *s, const struct store_runs_adopt *
     struct run_ids ids = {0};
     enum status status;
     do {
-        status = orphans(s, op->from_boot, op->limit, &ids);
+        status = orphans(s, op->from_boot, op->boot, op->limit, &ids);
         for (size_t at = 0, n; at < ids.v.count && status == STATUS_OK; at += n) {
             n = piece_of_day(ids.v.items, at, ids.v.count);
             status = adopt_piece(s, op, ids.v.items + at, n);
@@ -279,7 +281,8 @@ enum status sql_runs_open(struct session *s, struct store_runs_open *op)
     op->open = arena_array(s->arena, bool, op->count);
     op->ended_at = arena_array(s->arena, instant, op->count);
     op->linger = arena_array(s->arena, instant, op->count);
-    if (!op->open || !op->ended_at || !op->linger)
+    op->left = arena_array(s->arena, bool, op->count);
+    if (!op->open || !op->ended_at || !op->linger || !op->left)
         return error_set(s->error, STATUS_TOO_BIG, "too many runs asked for at once");
     struct run_place *places = mem_alloc(op->count * sizeof *places);
     int64_t *ids = mem_alloc(op->count * sizeof *ids);
@@ -294,7 +297,7 @@ enum status sql_runs_open(struct session *s, struct store_runs_open *op)
     for (size_t at = 0, n; at < op->count && status == STATUS_OK; at += n) {
         n = piece_of_day(ids, at, op->count);
         struct query q;
-        query_init(&q, "SELECT id, open_slot, ended_at FROM run WHERE");
+        query_init(&q, "SELECT id, open_slot, ended_at, boot FROM run WHERE");
         query_with(&q, " day = ? AND id", db_i(run_id_day(ids[at])));
         query_in(&q, ids + at, n);
         status = query_open(s, &q);
@@ -304,6 +307,7 @@ enum status sql_runs_open(struct session *s, struct store_runs_open *op)
                 if (ids[i] == id) {
                     op->open[places[i].index] = !db_is_null(q.rows, 1);
                     op->ended_at[places[i].index] = db_instant(q.rows, 2);
+                    op->left[places[i].index] = !db_is_null(q.rows, 1) && db_number(q.rows, 3) == 0;
                 }
         }
         status = query_close(&q, status);

@@ -6,6 +6,7 @@
 #include "core/base/duration.h"
 #include "core/base/utf8.h"
 #include "core/model/hint.h"
+#include "core/model/job.h"
 #include "core/model/limits.h"
 
 #define AT(member) offsetof(struct settings, member)
@@ -392,6 +393,10 @@ enum status settings_check(const struct settings *s, struct error *err)
     if (!node_id_valid(s->scheduler.node_id))
         return error_set(err, STATUS_INVALID, "setting scheduler.node_id: \"%s\" may hold neither / nor a space",
                          s->scheduler.node_id);
+    if (*s->scheduler.pool && !name_valid(s->scheduler.pool)) /* no job could ask for it */
+        return error_set(err, STATUS_INVALID,
+                         "setting scheduler.pool: \"%s\" is no name: a-z 0-9 . _ -, first and last a letter or digit",
+                         s->scheduler.pool);
     if (s->coordination.node_timeout < s->coordination.lease_ttl)
         return error_set(err, STATUS_INVALID,
                          "setting coordination.node_timeout: must be at least coordination.lease_ttl");

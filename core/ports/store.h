@@ -143,7 +143,7 @@ struct store_decided {
 };
 
 /* Make open runs of a fenced boot mine, oldest first, at most `limit`; with their rows for the replay. Ask again until
- * none come. */
+ * none come. from_boot 0: the queued runs that a draining boot has left, of slots that I own. */
 struct store_runs_adopt {
     int64_t boot, from_boot;
     const char *node;
@@ -163,6 +163,7 @@ struct store_runs_open {
     bool *open;        /* out, parallel to runs */
     instant *ended_at; /* out, parallel */
     instant *linger;   /* out, parallel: until when its executor may be at work; INSTANT_NONE = not */
+    bool *left;        /* out, parallel: open, and nobody drives it: the slot's owner adopts it from boot 0 */
 };
 
 /* What is new for this boot: changes behind `since` (at most `limit`, in order), open requests for slots that it owns,
@@ -232,7 +233,7 @@ struct store_notice {
 
 /* One transaction: all or nothing, but for slot-fenced items whose slot is not owned by `boot` any more (SLOT_LOST,
  * they alone are left out) and fires that exist. Order within: activations, skips, states, fires, ends, steps,
- * attempts, requests, reports, suspensions, lingers, notices, wishes, moves. */
+ * attempts, left runs, requests, reports, suspensions, lingers, notices, wishes, moves. */
 struct store_batch {
     int64_t boot;
     int64_t number; /* rises by one with every batch of this boot; kept in boot.batch */
@@ -270,6 +271,9 @@ struct store_batch {
      * a fire) and SUSPEND (always). */
     const struct request_row *wishes;
     size_t wish_count;
+    const int64_t *left; /* queued runs of this boot that are nobody's from now on: their boot becomes 0. It writes
+                            nothing of them any more; whoever owns their slots adopts them. */
+    size_t left_count;
 };
 
 /* After UNKNOWN: did batch `number` of `boot` commit? */

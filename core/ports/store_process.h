@@ -29,6 +29,7 @@ struct store_boot_start {
 /* Fresh read of one's own row: fenced? And a sign of life (seen_at). */
 struct store_boot_read {
     int64_t boot;
+    bool draining;     /* it ends; for whoever looks at the nodes */
     bool fenced;       /* out */
     int64_t batch;     /* out */
     instant store_now; /* out */

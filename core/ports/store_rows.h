@@ -168,9 +168,9 @@ struct node_row {
     enum node_wish wish;
     const char *wish_by; /* NULL = never asked */
     instant wish_at, first_seen;
-    int64_t boot; /* 0 = none is known */
-    bool fenced;
-    instant started_at, seen_at; /* of that boot */
+    int64_t boot;                /* 0 = none is known */
+    bool fenced, draining;       /* that boot; draining: as it told itself */
+    instant started_at, seen_at; /* of it */
     int64_t slots, jobs;         /* held, by any boot of the node */
     int64_t runs_open;           /* driven, likewise */
 };

@@ -333,7 +333,7 @@ void driver_report(struct scheduler *s, struct open_run *run, const struct attem
 
 void driver_cancel(struct scheduler *s, struct open_run *run, const char *reason)
 {
-    if (run->ended || run->forgotten)
+    if (run->ended || run->forgotten || run->left)
         return;
     struct bundle *bundle = bundle_of(s, run);
     struct run_event event = {.kind = RUN_EVENT_CANCEL, .at = s->now.wall, .reason = reason};
@@ -363,7 +363,7 @@ void driver_waits(struct scheduler *s, struct open_run *run, const char *reason)
 
 void driver_ask(struct scheduler *s, struct open_run *run)
 {
-    if (run->ended || run->forgotten)
+    if (run->ended || run->forgotten || run->left)
         return;
     struct bundle *bundle = bundle_of(s, run);
     driver_settle(s, run, bundle);

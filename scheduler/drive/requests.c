@@ -75,6 +75,8 @@ static bool cancel_request(struct scheduler *s, const struct job *job, const str
                            const struct request_row *rows, size_t n, struct bundle *bundle)
 {
     struct open_run *run = driver_find(s, request->run);
+    if (seen_has(s->left, request->run))
+        return false; /* it goes to the owner of its slot, and the wish with it */
     if (run && !run->ended) {
         driver_cancel(s, run, request->reason ? request->reason : "canceled");
         bundle_request(bundle, request->id, "canceled");

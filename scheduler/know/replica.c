@@ -338,6 +338,7 @@ static void poll_answered(struct scheduler *s, struct work *work)
     seen_polled(&s->requests, work->number);
     reports_take(s, poll->reports, poll->report_count);
     seen_polled(&s->reports, work->number);
+    seen_polled(&s->left, work->number);
 }
 
 /* The store was away, or this process was: what is late now may have been edited meanwhile, and must not go out under

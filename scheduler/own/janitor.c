@@ -125,7 +125,11 @@ static void foreign_answered(struct scheduler *s, struct work *work)
     const struct store_runs_open *answer = &work->op.runs_open;
     const int64_t *jobs = answer->runs + answer->count; /* parallel, see read_foreign */
     for (size_t i = 0; i < answer->count; i++) {
-        struct job *job = answer->open[i] ? NULL : job_find(s, jobs[i]);
+        struct job *job = job_find(s, jobs[i]);
+        if (job && answer->left[i] && slot_ruled(s, job->slot))
+            recovery_left(s);
+        if (answer->open[i])
+            continue;
         for (size_t k = 0; job && k < job->foreign.count; k++)
             if (job->foreign.items[k].id == answer->runs[i]) {
                 foreign_ended(s, job, k, answer->ended_at[i], answer->linger[i]);

@@ -50,11 +50,16 @@ bool move_pending(const struct scheduler *s, int64_t job);
 void moves_settled(struct scheduler *s);       /* what became of those of the batch under way */
 void ownership_look_soon(struct scheduler *s); /* at what the store says of the slots */
 
+/* giving.c: a draining node gives its queued runs to the owners of their slots */
+void giving_step(struct scheduler *s);
+void giving_settled(struct scheduler *s, const struct bundle *bundle); /* it has committed */
+
 /* recovery.c */
 void recovery_suspect(struct scheduler *s, int64_t boot);
 /* A queued run was adopted for a job whose slot is not ours: it is held until its elders elsewhere are known. */
 void recovery_others(struct scheduler *s, struct job *job);
 bool recovery_settled(const struct scheduler *s);
+void recovery_left(struct scheduler *s); /* runs of our slots that a draining node has left: they become ours */
 /* Open runs are being adopted: some may be ours in the store, but unknown here, or known here before their siblings. */
 bool recovery_unread(const struct scheduler *s);
 void recovery_step(struct scheduler *s);

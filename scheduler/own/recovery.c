@@ -3,6 +3,9 @@
  * its life, but never a wrong row. One node adopts the runs of a boot: a lease sees to that, so that the queued runs of
  * a job do not end up in two places.
  *
+ * Boot 0 is nobody: of it are the queued runs that a draining node has left (giving.c); the owner of their slots adopts
+ * them, without fence and lease.
+ *
  *   suspect ─▶ fence ─▶ fencing ─▶ lease ─▶ leasing ─▶ adopt ─▶ adopting ─▶ (again, until none come) ─▶ done
  */
 #include <stdio.h>
@@ -35,6 +38,17 @@ void recovery_suspect(struct scheduler *s, int64_t boot)
     struct dead_boot *dead = vec_push(&s->dead);
     dead->boot = boot;
     dead->since = s->now.mono;
+}
+
+void recovery_left(struct scheduler *s)
+{
+    struct dead_boot *nobody = find(s, 0);
+    if (!nobody) {
+        nobody = vec_push(&s->dead);
+        nobody->phase = DEAD_DONE;
+    }
+    if (nobody->phase == DEAD_DONE)
+        nobody->phase = DEAD_ADOPT;
 }
 
 static void later(struct scheduler *s, struct dead_boot *dead, enum dead_phase phase)
@@ -89,7 +103,7 @@ static void lease_op(struct scheduler *s, struct dead_boot *dead, bool release)
     char *name = mem_alloc(40);
     (void)snprintf(name, 40, "adopt-%lld", (long long)dead->boot);
     work->memory = name;
-    work->number = release ? 0 : dead->boot;
+    work->number = release ? -1 : dead->boot;
     work->op.lease.name = name;
     work->op.lease.boot = s->boot;
     work->op.lease.ttl = ADOPT_LEASE;
@@ -113,12 +127,13 @@ static void adopt_answered(struct scheduler *s, struct work *work)
     }
     if (work->op.runs_adopt.run_count == 0) {
         dead->phase = DEAD_DONE;
-        if (!s->options.sole_owner)
+        if (!s->options.sole_owner && dead->boot != 0)
             lease_op(s, dead, true);
         return;
     }
-    sink_logf(s->ports.sink, LOG_INFO, "Open runs of an ended boot are adopted.", "boot=%lld runs=%zu",
-              (long long)dead->boot, work->op.runs_adopt.run_count);
+    sink_logf(s->ports.sink, LOG_INFO,
+              dead->boot ? "Open runs of an ended boot are adopted." : "Queued runs of a draining node are taken over.",
+              "boot=%lld runs=%zu", (long long)dead->boot, work->op.runs_adopt.run_count);
     work->keep = true; /* its rows are replayed one by one */
     dead->rows = work;
     dead->next_row = 0;

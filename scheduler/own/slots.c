@@ -161,6 +161,8 @@ void job_foreign(struct scheduler *s, struct job *job, const struct run_row *row
     foreign->fired_at = row->fired_at;
     foreign->generation0 = row->generation == 0;
     foreign->began = row->state == RUN_RUNNING;
+    if (row->boot == 0)
+        recovery_left(s);
     recovery_suspect(s, row->boot);
 }
 

@@ -39,6 +39,7 @@ static void clear_vectors(struct batch *b)
     vec_clear(&b->lingers);
     vec_clear(&b->notices);
     vec_clear(&b->wishes);
+    vec_clear(&b->left);
     vec_clear(&b->through);
 }
 
@@ -61,6 +62,8 @@ static void take_bundle(struct batch *b, const struct bundle *bundle)
     APPEND(b, bundle, lingers);
     APPEND(b, bundle, notices);
     APPEND(b, bundle, wishes);
+    for (size_t i = 0; i < bundle->left.count; i++)
+        vec_add(&b->left, bundle->left.items[i]->id);
     for (size_t i = 0; i < bundle->closing.count; i++)
         vec_add(&b->requests, bundle->closing.items[i]);
     for (size_t i = 0; i < bundle->fired.count; i++)
@@ -160,6 +163,8 @@ static void fill(struct batch *b, struct store_batch *op, int64_t boot)
     op->notice_count = b->notices.count;
     op->wishes = b->wishes.items;
     op->wish_count = b->wishes.count;
+    op->left = b->left.items;
+    op->left_count = b->left.count;
 }
 
 static void batch_send(struct scheduler *s)
@@ -307,24 +312,27 @@ void batcher_step(struct scheduler *s)
 
 #define ANY_OF_SLOT(holder, member, path)                  \
     for (size_t i_ = 0; i_ < (holder)->member.count; i_++) \
-        if ((holder)->member.items[i_].path == slot)       \
+        if ((holder)->member.items[i_] path == slot)       \
     return true
 
 bool batcher_holds(const struct scheduler *s, int32_t slot)
 {
     for (const struct bundle *x = s->queue_head; x; x = x->next) {
-        ANY_OF_SLOT(x, activations, row.slot);
-        ANY_OF_SLOT(x, skips, row.slot);
-        ANY_OF_SLOT(x, states, row.slot);
-        ANY_OF_SLOT(x, fires, run.slot);
-        ANY_OF_SLOT(x, moves, row.slot);
+        ANY_OF_SLOT(x, activations, .row.slot);
+        ANY_OF_SLOT(x, skips, .row.slot);
+        ANY_OF_SLOT(x, states, .row.slot);
+        ANY_OF_SLOT(x, fires, .run.slot);
+        ANY_OF_SLOT(x, moves, .row.slot);
+        ANY_OF_SLOT(x, left, ->job->slot);
     }
+    for (const struct bundle *x = s->batch.bundles; x; x = x->next)
+        ANY_OF_SLOT(x, left, ->job->slot);
     if (s->batch.busy) {
-        ANY_OF_SLOT(&s->batch, activations, row.slot);
-        ANY_OF_SLOT(&s->batch, skips, row.slot);
-        ANY_OF_SLOT(&s->batch, states, row.slot);
-        ANY_OF_SLOT(&s->batch, fires, run.slot);
-        ANY_OF_SLOT(&s->batch, moves, row.slot);
+        ANY_OF_SLOT(&s->batch, activations, .row.slot);
+        ANY_OF_SLOT(&s->batch, skips, .row.slot);
+        ANY_OF_SLOT(&s->batch, states, .row.slot);
+        ANY_OF_SLOT(&s->batch, fires, .run.slot);
+        ANY_OF_SLOT(&s->batch, moves, .row.slot);
     }
     return false;
 }
@@ -366,5 +374,6 @@ void batcher_release(struct scheduler *s)
     vec_release(&b->moves);
     vec_release(&b->lingers);
     vec_release(&b->wishes);
+    vec_release(&b->left);
     vec_release(&b->through);
 }

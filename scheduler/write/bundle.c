@@ -21,6 +21,8 @@ void bundle_free(struct scheduler *s, struct bundle *bundle)
 {
     for (size_t i = 0; i < bundle->fired.count; i++)
         run_unref(s, bundle->fired.items[i]);
+    for (size_t i = 0; i < bundle->left.count; i++)
+        run_unref(s, bundle->left.items[i]);
     if (bundle->run)
         run_unref(s, bundle->run);
     vec_release(&bundle->activations);
@@ -41,6 +43,7 @@ void bundle_free(struct scheduler *s, struct bundle *bundle)
         notice_free(bundle->tells.items[i]);
     vec_release(&bundle->tells);
     vec_release(&bundle->wishes);
+    vec_release(&bundle->left);
     vec_release(&bundle->sends);
     vec_release(&bundle->requests);
     arena_release(&bundle->arena);
@@ -51,7 +54,7 @@ size_t bundle_rows(const struct bundle *b)
 {
     return b->activations.count + b->skips.count + b->states.count + b->fires.count + b->runs.count + b->steps.count +
            b->attempts.count + b->closing.count + b->reports.count + b->suspended.count + b->lingers.count +
-           b->wishes.count + b->moves.count + b->notices.count;
+           b->wishes.count + b->left.count + b->moves.count + b->notices.count;
 }
 
 static const char *keep(struct arena *arena, const char *text)
@@ -108,6 +111,12 @@ void bundle_fire(struct bundle *bundle, struct open_run *run)
     fire->run = run_row_copy(&bundle->arena, &run->run->row);
     run_ref(run);
     vec_add(&bundle->fired, run);
+}
+
+void bundle_left(struct bundle *bundle, struct open_run *run)
+{
+    run_ref(run);
+    vec_add(&bundle->left, run);
 }
 
 void bundle_run(struct bundle *bundle, const struct run_row *row)

@@ -139,6 +139,7 @@ void batch_settled(struct scheduler *s)
             if (b->moves.items[move + i].outcome == OUTCOME_EXISTS)
                 bundle->requests.items[i].outcome = "refused"; /* one request, one move */
         release_bundle(s, bundle, refused);
+        giving_settled(s, bundle);
         move += bundle->moves.count;
         activation += bundle->activations.count;
         fire += bundle->fires.count;

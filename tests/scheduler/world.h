@@ -29,7 +29,7 @@ struct world_job {
 struct world_boot {
     int64_t boot;
     char node[32];
-    bool fenced;
+    bool fenced, draining;
     int64_t batch;
 };
 

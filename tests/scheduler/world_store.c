@@ -193,6 +193,11 @@ static void write_rows(struct world *w, const struct store_batch *b)
             row.notice = w->attempts.items[k].notice;
         w->attempts.items[k] = row;
     }
+    for (size_t i = 0; i < b->left_count; i++)
+        for (size_t k = 0; k < w->runs.count; k++)
+            if (w->runs.items[k].id == b->left[i] && w->runs.items[k].boot == b->boot &&
+                w->runs.items[k].state == RUN_QUEUED)
+                w->runs.items[k].boot = 0;
     for (size_t i = 0; i < b->request_count; i++)
         for (size_t k = 0; k < w->requests.count; k++)
             if (w->requests.items[k].id == b->requests[i].id)
@@ -362,14 +367,15 @@ static enum status runs_adopt(struct world *w, struct store_op *op)
 {
     struct store_runs_adopt *adopt = &op->runs_adopt;
     const struct world_boot *dead = boot_find(w, adopt->from_boot);
-    if (!dead || !dead->fenced)
+    if (adopt->from_boot != 0 && (!dead || !dead->fenced))
         return STATUS_CONFLICT;
     adopt->runs = arena_array(&op->arena, struct run_row, w->runs.count + 1);
     adopt->steps = arena_array(&op->arena, struct step_row, w->steps.count + 1);
     adopt->attempts = arena_array(&op->arena, struct attempt_row, w->attempts.count + 1);
     for (size_t i = 0; i < w->runs.count && adopt->run_count < adopt->limit; i++) {
         struct run_row *row = &w->runs.items[i];
-        if (row->boot != adopt->from_boot || !open_row(row))
+        if (row->boot != adopt->from_boot || !open_row(row) ||
+            (adopt->from_boot == 0 && !owns(w, adopt->boot, row->slot)))
             continue;
         row->boot = adopt->boot;
         row->node = keep(w, adopt->node);
@@ -437,6 +443,7 @@ static enum status runs_open(struct world *w, struct store_op *op)
     ask->open = arena_array(&op->arena, bool, ask->count);
     ask->ended_at = arena_array(&op->arena, instant, ask->count);
     ask->linger = arena_array(&op->arena, instant, ask->count);
+    ask->left = arena_array(&op->arena, bool, ask->count);
     for (size_t i = 0; i < ask->count; i++) {
         ask->linger[i] = INSTANT_NONE;
         for (size_t k = 0; k < w->lingers.count; k++)
@@ -448,6 +455,7 @@ static enum status runs_open(struct world *w, struct store_op *op)
             if (w->runs.items[k].id == ask->runs[i]) {
                 ask->open[i] = open_row(&w->runs.items[k]);
                 ask->ended_at[i] = w->runs.items[k].ended_at;
+                ask->left[i] = ask->open[i] && w->runs.items[k].boot == 0;
             }
     return STATUS_OK;
 }
@@ -605,6 +613,7 @@ static enum status perform(struct world *w, struct store_op *op)
     case STORE_BOOT_READ:
         op->boot_read.fenced = boot_find(w, op->boot_read.boot)->fenced;
         op->boot_read.store_now = w->now.wall;
+        boot_find(w, op->boot_read.boot)->draining = op->boot_read.draining;
         return STATUS_OK;
     case STORE_BOOT_FENCE:
         if (boot_find(w, op->boot_fence.boot)->fenced)

@@ -13,13 +13,13 @@ static enum status op_runs_adopt(struct db *db, struct store_op *op)
     size_t steps = 0, attempts = 0;
     if (fenced(db, adopt->boot))
         return STATUS_FENCED;
-    if (!from || !from->fenced)
+    if (adopt->from_boot != 0 && (!from || !from->fenced))
         return STATUS_INVALID; /* a living boot's runs are its own */
     adopt->runs = arena_array(&op->arena, struct run_row, adopt->limit + 1);
     struct db_run **taken = arena_array(&op->arena, struct db_run *, adopt->limit + 1);
     for (size_t i = 0; i < db->open.count && adopt->run_count < adopt->limit; i++) {
         struct db_run *run = db->open.items[i];
-        if (run->row.boot != adopt->from_boot)
+        if (run->row.boot != adopt->from_boot || (adopt->from_boot == 0 && !slot_owned(db, run->row.slot, adopt->boot)))
             continue;
         disown(&run->row.node);
         run->row.boot = adopt->boot;
@@ -44,10 +44,12 @@ static enum status op_runs_open(struct db *db, struct store_op *op)
     op->runs_open.open = arena_array(&op->arena, bool, op->runs_open.count + 1);
     op->runs_open.ended_at = arena_array(&op->arena, instant, op->runs_open.count + 1);
     op->runs_open.linger = arena_array(&op->arena, instant, op->runs_open.count + 1);
+    op->runs_open.left = arena_array(&op->arena, bool, op->runs_open.count + 1);
     for (size_t i = 0; i < op->runs_open.count; i++) {
         struct db_run *run = db_find_run(db, op->runs_open.runs[i]);
         op->runs_open.open[i] = run && !run_state_terminal(run->row.state);
         op->runs_open.ended_at[i] = run ? run->row.ended_at : INSTANT_NONE;
+        op->runs_open.left[i] = op->runs_open.open[i] && run->row.boot == 0;
         op->runs_open.linger[i] = INSTANT_NONE;
         for (size_t k = 0; run && k < db->lingers.count; k++)
             if (db->lingers.items[k].row.run == run->id)
@@ -309,6 +311,11 @@ static enum status op_batch(struct db *db, struct store_op *op)
         upsert_step(db, &b->steps[i]);
     for (size_t i = 0; i < b->attempt_count; i++)
         upsert_attempt(db, &b->attempts[i]);
+    for (size_t i = 0; i < b->left_count; i++) {
+        struct db_run *run = db_find_run(db, b->left[i]);
+        if (run && run->row.boot == b->boot && run->row.state == RUN_QUEUED)
+            run->row.boot = 0;
+    }
     for (size_t i = 0; i < b->request_count; i++)
         for (size_t r = 0; r < db->requests.count; r++)
             if (db->requests.items[r].row.id == b->requests[i].id && !db->requests.items[r].outcome)

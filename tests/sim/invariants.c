@@ -146,9 +146,23 @@ static void tell_batch(struct world *world, const struct store_batch *b)
                     row->instance ? row->instance : "-", attempt_state_text(row->state), call_class_text(row->class),
                     row->stale ? " stale" : "");
     }
+    for (size_t i = 0; i < b->left_count; i++)
+        world_trace(world, "  boot %lld leaves run %lld", (long long)b->boot, (long long)b->left[i]);
     for (size_t i = 0; i < b->request_count; i++)
         world_trace(world, "  boot %lld closes request %lld: %s", (long long)b->boot, (long long)b->requests[i].id,
                     b->requests[i].outcome);
+}
+
+/* Who has left a run, or was never its driver, writes nothing of it. */
+static void check_driver(struct world *world, const struct store_batch *batch, int64_t id)
+{
+    const struct db_run *run = db_find_run(&world->db, id);
+    bool own = !run || run->row.boot == batch->boot;
+    for (size_t i = 0; i < batch->left_count && !own; i++)
+        own = batch->left[i] == id; /* in this very batch, after the rest */
+    if (!own)
+        world_break(world, "boot %lld writes of run %lld, which boot %lld drives", (long long)batch->boot,
+                    (long long)id, (long long)run->row.boot);
 }
 
 void check_batch(struct world *world, const struct store_batch *batch)
@@ -164,16 +178,20 @@ void check_batch(struct world *world, const struct store_batch *batch)
                         (long long)run->generation, run->trigger, (long long)run->scheduled_at.ms);
         check_touched(world, run->id);
     }
-    for (size_t i = 0; i < batch->run_count; i++)
+    for (size_t i = 0; i < batch->run_count; i++) {
         check_touched(world, batch->runs[i].id);
+        check_driver(world, batch, batch->runs[i].id);
+    }
     for (size_t i = 0; i < batch->fire_count; i++)
         if (batch->fires[i].outcome == OUTCOME_DONE && batch->fires[i].run.state == RUN_RUNNING)
             check_linger(world, &batch->fires[i].run);
     for (size_t i = 0; i < batch->run_count; i++)
         if (batch->runs[i].state == RUN_RUNNING)
             check_linger(world, &batch->runs[i]);
-    for (size_t i = 0; i < batch->attempt_count; i++)
+    for (size_t i = 0; i < batch->attempt_count; i++) {
         check_touched(world, batch->attempts[i].run);
+        check_driver(world, batch, batch->attempts[i].run);
+    }
     for (size_t i = 0; i < batch->move_count; i++)
         world_trace(world, "  boot %lld moves job %lld from slot %d to %d%s", (long long)batch->boot,
                     (long long)batch->moves[i].row.job, batch->moves[i].row.slot, batch->moves[i].to,

@@ -29,6 +29,7 @@ def test_bad_words():
                               (5, "/nonexistent/carillon.db", "admin", "create-token", "--data", "/nonexistent"),
                               (78, "host:port", "standalone", "--listen", ":8420"), (78, "host:port", "standalone", "--listen", "127.0.0.1:99999"),
                               (78, "coordination.url", "scheduler", "--set", "store.url=mysql://u@127.0.0.1:1/d"),
+                              (78, "dispatch.tls_ca", "standalone", "--set", "dispatch.tls_ca=/none/x.pem"),
                               (78, "password", "orchestrator", "--set", "store.url=mysql://u:secret@127.0.0.1:1/d", "--set", "coordination.url=zk://127.0.0.1:1/x")):
         expect(code, word, *args)
 

@@ -1,5 +1,7 @@
 """The same main job on real ZooKeeper and MariaDB, in separate processes."""
+import signal
 import subprocess
+import threading
 import time
 import uuid
 
@@ -82,6 +84,31 @@ def test_report_reaches_the_survivor(cluster, executor):
     assert requests.post(url, json={"state": "succeeded", "result": 7}, timeout=20).json()["report"] == "stored"
     assert cluster.api.ended(run, 30)["state"] == "succeeded"
     assert len(executor.of("/long")) == 1
+
+
+def test_a_scheduler_that_ends_gives_its_queue_away_and_says_so(cluster, executor):
+    """SIGTERM with a long call in flight: what waits is another's at once, and begins there; people see `draining`, then `down`."""
+    one, held = cluster.scheduler("s1"), threading.Event()
+    executor.behave["/held"] = lambda call: held.wait(60) and {"status": "success"}
+    cluster.api.job("held", [{"step": "a", "url": f"http://{executor.address}/held"}], max_parallel=2, overlap="allow")
+    first, second, waits = (cluster.api.enqueue("held") for _ in range(3))
+    until(lambda: len(executor.of("/held")) == 2, what="two calls under way")
+    until(lambda: cluster.api.run(waits)["state"] == "queued", what="a third to wait")
+    two = cluster.scheduler("s2")
+    one.signal(signal.SIGTERM)
+
+    def state():
+        return {n["node"]: n["state"] for n in cluster.api.get("/schedulers")["items"]}["s1"]
+
+    until(lambda: state() == "draining", 5, "s1 to be seen draining")
+    until(lambda: cluster.api.run(waits)["scheduler"] == "s2", 15, "the one that waits to be s2's")
+    assert [cluster.api.run(r)["scheduler"] for r in (first, second)] == ["s1", "s1"] and state() == "draining"
+    held.set()
+    assert cluster.api.ended(waits, 20)["state"] == "succeeded"
+    assert len(executor.of("/held")) == 3
+    until(lambda: state() == "down", 10, "s1 to be down")
+    assert all(cluster.api.run(r)["state"] == "succeeded" for r in (first, second))
+    assert two.stop(30) == 0
 
 
 def test_a_second_process_with_a_live_id_is_refused(cluster):

@@ -72,6 +72,39 @@ static void test_what_a_node_told(void **state)
     store_op_release(&op);
 }
 
+static void signs_of_life(struct store *store, int64_t boot, bool draining)
+{
+    OP(op, STORE_BOOT_READ);
+    op.boot_read = (struct store_boot_read){.boot = boot, .draining = draining};
+    DO(store, &op);
+    store_op_release(&op);
+}
+
+/* With the sign of life that it gives, at once; its successor begins anew. */
+static void test_a_boot_that_ends_says_so(void **state)
+{
+    struct store *store = *state;
+    struct store_boot_start wanted = {.node = "n1", .address = "a", .role = "scheduler"};
+    int64_t boot = start(store, wanted, NULL);
+    const bool told[] = {false, true, true, false, true};
+    struct store_op op;
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        signs_of_life(store, boot, told[i]);
+        nodes(store, &op, "n1");
+        assert_int_equal(op.nodes.rows[0].draining, told[i]);
+        assert_false(op.nodes.rows[0].fenced);
+        store_op_release(&op);
+    }
+    kit_fence(store, boot, boot); /* a clean exit */
+    nodes(store, &op, "n1");
+    assert_true(op.nodes.rows[0].fenced);
+    store_op_release(&op);
+    (void)start(store, wanted, NULL);
+    nodes(store, &op, "n1");
+    assert_false(op.nodes.rows[0].draining || op.nodes.rows[0].fenced);
+    store_op_release(&op);
+}
+
 /* The API of the same machine has the same name by default; it must not be taken for the scheduler. */
 static void test_an_orchestrator_beside(void **state)
 {
@@ -261,9 +294,9 @@ int main(int argc, char **argv)
 {
     kit_begin(argc, argv);
 #define T(f) cmocka_unit_test_setup_teardown(f, kit_setup, kit_teardown)
-    const struct CMUnitTest tests[] = {
-        T(test_what_a_node_told),        T(test_an_orchestrator_beside),   T(test_a_wish_reaches_the_node_and_lasts),
-        T(test_what_a_node_holds),       T(test_forgotten_only_when_gone), T(test_a_forgotten_node_is_fenced),
-        T(test_a_move_is_a_durable_wish)};
+    const struct CMUnitTest tests[] = {T(test_what_a_node_told),           T(test_a_boot_that_ends_says_so),
+                                       T(test_an_orchestrator_beside),     T(test_a_wish_reaches_the_node_and_lasts),
+                                       T(test_what_a_node_holds),          T(test_forgotten_only_when_gone),
+                                       T(test_a_forgotten_node_is_fenced), T(test_a_move_is_a_durable_wish)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -430,6 +430,64 @@ static void test_adopt_in_pages(void **state)
     store_op_release(&own);
 }
 
+/* Queued runs that their boot has left are nobody's, and go to the owner of their slot, whoever asks. */
+static void test_left_runs(void **state)
+{
+    struct store *store = *state;
+    int64_t a = kit_boot(store, "n1"), b = kit_boot(store, "n2"), c = kit_boot(store, "n3");
+    int32_t slot;
+    int64_t job = kit_job(store, "job", &slot);
+    (void)kit_take(store, a, slot, 5);
+    instant now = kit_now(store);
+    struct store_fire fires[4] = {0};
+    int64_t left[4];
+    for (size_t i = 0; i < 4; i++) { /* over two days */
+        fires[i].run = kit_run(job, slot, a, "a", instant_add(now, -(span)i * 10 * SPAN_HOUR), i + 1);
+        left[3 - i] = fires[i].run.id;
+    }
+    fires[0].run.state = RUN_RUNNING; /* this one has begun: it stays */
+    fires[0].run.started_at = now;
+    for (size_t i = 1; i < 4; i++) {
+        fires[i].run.state = RUN_QUEUED;
+        fires[i].run.started_at = INSTANT_NONE;
+    }
+    assert_int_equal(kit_fire(store, a, fires, 4), STATUS_OK);
+    (void)kit_take(store, b, slot, 6);
+    assert_int_equal(kit_batch(store, (struct store_batch){.boot = c, .left = left, .left_count = 4}), STATUS_OK);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM run WHERE boot = 0"), 0); /* they were not c's to leave */
+    assert_int_equal(kit_batch(store, (struct store_batch){.boot = a, .left = left, .left_count = 4}), STATUS_OK);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM run WHERE boot = 0"), 3);
+    OP(open, STORE_RUNS_OPEN);
+    open.runs_open = (struct store_runs_open){.runs = left, .count = 4};
+    DO(store, &open);
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(open.runs_open.open[i]);
+        assert_int_equal(open.runs_open.left[i], left[i] != fires[0].run.id);
+    }
+    store_op_release(&open);
+    struct store_op op;
+    load(store, &op, b, &slot, 1);
+    assert_int_equal(op.slots_load.open_run_count, 4);
+    store_op_release(&op);
+    const int64_t askers[] = {a, c, b, b};
+    const size_t gets[] = {0, 0, 3, 0};
+    for (size_t i = 0; i < 4; i++) {
+        OP(adopt, STORE_RUNS_ADOPT);
+        adopt.runs_adopt = (struct store_runs_adopt){.boot = askers[i], .from_boot = 0, .node = "n2", .limit = 10};
+        DO(store, &adopt);
+        assert_int_equal(adopt.runs_adopt.run_count, gets[i]);
+        for (size_t k = 0; k < gets[i]; k++)
+            assert_int_equal(adopt.runs_adopt.runs[k].boot, b);
+        store_op_release(&adopt);
+    }
+    kit_fence(store, b, a);
+    OP(late, STORE_RUNS_ADOPT);
+    late.runs_adopt = (struct store_runs_adopt){.boot = a, .from_boot = 0, .node = "n1", .limit = 10};
+    EXPECT(store, &late, STATUS_FENCED);
+    store_op_release(&late);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM run WHERE node = 'n2' AND state = 0"), 3);
+}
+
 /* Two adopters of one dead boot: each run goes to exactly one of them. */
 struct adopter {
     struct store *store;
@@ -494,6 +552,7 @@ int main(int argc, char **argv)
                                        T(test_deleted_until_activated),
                                        T(test_dropped_trigger),
                                        T(test_adopt_in_pages),
+                                       T(test_left_runs),
                                        T(test_two_adopters)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

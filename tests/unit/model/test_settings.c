@@ -163,6 +163,7 @@ static void rules(void **state)
         {__LINE__, "server.tls_cert", "/x.pem", "setting server.tls_key: is missing"},
         {__LINE__, "server.tls_key", "/x.pem", "setting server.tls_cert: is missing"},
         {__LINE__, "scheduler.node_id", "a/b", "may hold neither"},
+        {__LINE__, "scheduler.pool", "Far Away", "is no name"},
         {__LINE__, "coordination.node_timeout", "5s", "at least coordination.lease_ttl"},
         {__LINE__, "dispatch.timeout", "1s", "connect_timeout"},
     };
