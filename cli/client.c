@@ -278,6 +278,21 @@ const char *text_of(const cJSON *object, const char *name)
     return cJSON_IsString(member) ? member->valuestring : "";
 }
 
+const char *shown_of(cJSON *object, const char *name)
+{
+    cJSON *member = cJSON_GetObjectItemCaseSensitive(object, name);
+    if (!cJSON_IsString(member))
+        return text_of(object, name);
+    for (unsigned char *p = (unsigned char *)member->valuestring; *p; p++) {
+        bool wide = p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0; /* U+0080 to U+009F rule terminals, too */
+        if (wide)
+            p[1] = '?';
+        if (wide || (*p < 0x20 && *p != '\t') || *p == 0x7f)
+            *p = '?';
+    }
+    return member->valuestring;
+}
+
 double number_of(const cJSON *object, const char *name)
 {
     const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, name);

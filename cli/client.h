@@ -51,6 +51,9 @@ void print_raw(const struct answer_body *answer);
 
 /* Members; "" or fallback when absent. */
 const char *text_of(const cJSON *object, const char *name);
+/* The same for a terminal: what an executor wrote (a line of a log, an error) has its control characters replaced by
+ * '?', in the object itself. */
+const char *shown_of(cJSON *object, const char *name);
 double number_of(const cJSON *object, const char *name);
 bool true_of(const cJSON *object, const char *name);
 

@@ -12,8 +12,8 @@ static void add_member(struct table *table, const cJSON *object, const char *nam
 
 static void print_head(const cJSON *run)
 {
-    const cJSON *error = cJSON_GetObjectItemCaseSensitive(run, "error");
-    const char *reason = text_of(run, "reason"), *message = text_of(error, "message");
+    cJSON *error = cJSON_GetObjectItemCaseSensitive(run, "error");
+    const char *reason = text_of(run, "reason"), *message = shown_of(error, "message");
     (void)printf("run %s of %s/%s: %s%s%s\n", text_of(run, "id"), text_of(run, "project"), text_of(run, "job"),
                  text_of(run, "state"), *reason ? ", " : "", reason);
     (void)printf("trigger %s (%s), scheduled %s, ended %s, version %.0f, scheduler %s\n", text_of(run, "trigger"),
@@ -21,7 +21,7 @@ static void print_head(const cJSON *run)
                  *text_of(run, "ended_at") ? text_of(run, "ended_at") : "not yet", number_of(run, "version"),
                  *text_of(run, "scheduler") ? text_of(run, "scheduler") : "none yet");
     if (cJSON_IsObject(error))
-        (void)printf("error %s%s%s\n", text_of(error, "code"), *message ? ": " : "", message);
+        (void)printf("error %s%s%s\n", shown_of(error, "code"), *message ? ": " : "", message);
     (void)printf("\n");
 }
 

@@ -15,7 +15,7 @@ static int print_page(struct client *client, const char *run, const char *step, 
 {
     struct answer_body answer;
     struct str path;
-    const cJSON *line;
+    cJSON *line;
     str_init(&path, 1024);
     client_path(&path, "/projects/%s/runs/%s/logs", client->project, run);
     str_addf(&path, "?limit=%d&skip=%lld", PAGE, (long long)skip);
@@ -25,13 +25,13 @@ static int print_page(struct client *client, const char *run, const char *step, 
     }
     client_call(client, "GET", str_text(&path), NULL, false, &answer);
     *ret_code = answer.code;
-    const cJSON *items = cJSON_GetObjectItemCaseSensitive(answer.json, "items");
+    cJSON *items = cJSON_GetObjectItemCaseSensitive(answer.json, "items");
     int count = answer.code == EXIT_OK ? cJSON_GetArraySize(items) : -1;
     if (client->json && count >= 0)
         print_raw(&answer);
     else
         cJSON_ArrayForEach(line, items)
-            (void)printf("%s  %s  %s\n", text_of(line, "at"), text_of(line, "step"), text_of(line, "text"));
+            (void)printf("%s  %s  %s\n", text_of(line, "at"), text_of(line, "step"), shown_of(line, "text"));
     (void)fflush(stdout);
     answer_release(&answer);
     str_release(&path);

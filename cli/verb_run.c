@@ -83,9 +83,9 @@ static enum exit_code exit_of_error(const cJSON *error)
 /* Why a run that was waited for did not succeed, and where to look. */
 static void print_reason(const struct client *client, const cJSON *run_detail)
 {
-    const cJSON *error = cJSON_GetObjectItemCaseSensitive(run_detail, "error"),
-                *args = cJSON_GetObjectItemCaseSensitive(error, "args");
-    const char *message = *text_of(args, "message") ? text_of(args, "message") : text_of(error, "message");
+    cJSON *error = cJSON_GetObjectItemCaseSensitive(run_detail, "error"),
+          *args = cJSON_GetObjectItemCaseSensitive(error, "args");
+    const char *message = *text_of(args, "message") ? shown_of(args, "message") : shown_of(error, "message");
     if (*message)
         (void)printf("  %s%s%s%s\n", *text_of(args, "step") ? "step " : "", text_of(args, "step"),
                      *text_of(args, "step") ? ": " : "", message);

@@ -64,6 +64,9 @@ def test_lines_by_hand(standalone, executor):
     assert requests.post(url + "/logs", data=b"\xe8\xa1\x8c\nbad \xff\n", timeout=5).json() == {"report": "noted", "canceled": False, "full": False}
     assert requests.post(url + "/logs", data=b"a\0b\nafter it\n", timeout=5).ok
     assert [i["text"] for i in standalone.api.get(f"/projects/default/runs/{run}/logs")["items"]] == ["行", "bad ?", "a?b", "after it"]
+    assert requests.post(url + "/logs", data=b"\x1b[2J\x1b]0;x\x07\tred\xc2\x9bm\n", timeout=5).ok
+    shown = subprocess.run([BINARY, "logs", run, "--url", standalone.url, "--token", standalone.token], capture_output=True, check=True, timeout=30).stdout
+    assert shown.endswith(b"?[2J?]0;x?\tred??m\n"), "a log does not rule the terminal of who reads it"
     assert requests.post(url[:-2] + "xx/logs", data=b"x", timeout=5).status_code == 410
     assert requests.post(url + "/logs", data=b"x" * 300000, timeout=5).status_code == 413
     for bad in ("1s", "2d", "soon"):

@@ -1,7 +1,12 @@
 /* What only ZooKeeper can do to the coordination port (CARILLON_TEST_ZOOKEEPER=host:port): foreign hands in our
  * folders, a service that was wiped, lost replies, a loop that hangs. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "adapters/coordination/coordination_zookeeper.h"
 #include "adapters/coordination/zookeeper_parts.h"
@@ -252,6 +257,27 @@ static void test_digest(void **state)
     world_free(world);
 }
 
+/* A figure of the server's own (`mntr`); −1: it does not answer to that word. Its address is the test server's. */
+static int64_t server_says(const char *name)
+{
+    const char *address = getenv("CARILLON_TEST_ZOOKEEPER"), *colon = address ? strrchr(address, ':') : NULL;
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    char answer[16384] = "\n", line[64];
+    size_t length = 1;
+    assert_non_null(colon);
+    to.sin_port = htons((uint16_t)strtoul(colon + 1, NULL, 10));
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)(const void *)&to, sizeof to), 0);
+    assert_int_equal(write(fd, "mntr", 4), 4);
+    for (ssize_t n; length + 1 < sizeof answer && (n = read(fd, answer + length, sizeof answer - length - 1)) > 0;)
+        length += (size_t)n;
+    (void)close(fd);
+    answer[length] = '\0';
+    (void)snprintf(line, sizeof line, "\n%s\t", name);
+    const char *at = strstr(answer, line);
+    return at ? strtoll(at + strlen(line), NULL, 10) : -1;
+}
+
 static bool first_has_all(struct world *world)
 {
     return world->members[0].won.count == CLAIM_SLOTS_ALL && world->members[0].claims.count == CLAIM_SLOTS_ALL;
@@ -264,12 +290,15 @@ static void test_caps(void **state)
     (void)state;
     if (!zookeeper_there())
         skip();
+    int64_t watches = server_says("zk_watch_count");
     struct world *world = world_make(&backends[1]);
     member_join(world, 0, "0123456789012345678901234567890"); /* the longest name */
     WAIT(world, all_see_all);
     for (int32_t slot = 0; slot < CLAIM_SLOTS_ALL; slot++)
         member_claim(&world->members[0], slot);
     WAIT(world, first_has_all);
+    if (watches >= 0) /* the lists and the node, however many claims there are */
+        assert_in_range(server_says("zk_watch_count") - watches, 1, SESSION_WATCHES + 1);
     zhandle_t *handle = world_stranger(NULL, &connection);
     static const char *const folders[] = {"/claims", "/nodes"};
     int64_t ephemerals = 0, paths = 0;
