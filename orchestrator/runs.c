@@ -202,6 +202,7 @@ static void write_attempt(const struct attempt_row *attempt, struct out *out)
     out_int(out, "bytes_sent", attempt->bytes_sent);
     out_bool(out, "reused_connection", attempt->reused_connection);
     out_bool(out, "stale", attempt->stale);
+    out_text(out, "notice", notice_state_text(attempt->notice));
     out_int(out, "connect_ms", attempt->connect_ms);
     out_int(out, "first_byte_ms", attempt->first_byte_ms);
     out_int(out, "total_ms", attempt->total_ms);

@@ -137,6 +137,7 @@ void scheduler_free(struct scheduler *s)
     inbox_step(s);
     recovery_release(s);
     lingers_release(s);
+    notices_release(s);
     batcher_release(s);
     for (struct open_run *run = s->runs, *next; run; run = next) {
         next = run->hh.next;
@@ -237,7 +238,7 @@ static void drain_step(struct scheduler *s)
         return;
     }
     bool over = mono_cmp(s->now.mono, s->drain_until) >= 0;
-    if (!over && s->boot > 0 && (!ownership_handed_over(s) || s->in_flight > 0 || !batcher_quiet(s))) {
+    if (!over && s->boot > 0 && (!ownership_handed_over(s) || s->in_flight > 0 || s->notices || !batcher_quiet(s))) {
         wake_at(s, mono_min(s->drain_until, mono_add(s->now.mono, 200)));
         return;
     }
@@ -286,6 +287,7 @@ mono scheduler_step(struct scheduler *s, struct moment now)
     activation_step(s);
     driver_step(s);
     lingers_step(s);
+    notices_step(s);
     planner_step(s);
     turns_step(s);
     giving_step(s);

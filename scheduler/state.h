@@ -35,6 +35,7 @@ struct beat;
 struct bundle;
 struct call;
 struct job;
+struct notice;
 struct open_run;
 
 /* ---- store operations and their way back (scheduler.c) ------------------------------------------------------------
@@ -213,6 +214,7 @@ struct open_run {
     bool held;      /* adopted; who else runs the job is not known yet */
     bool left;      /* given to whoever owns its slot: nothing more is written of it here */
     bool in_batch;  /* its fire is in the batch under way */
+    bool notify;    /* an executor may have to be told that its call is not wanted any more */
     struct call *calls;
     struct open_run *prev, *next; /* job->queue */
     struct open_run *limited_prev, *limited_next;
@@ -238,7 +240,7 @@ struct call {
     struct arena arena;         /* headers and texts */
     enum success_rule rule;
     const char *success_when;
-    bool async;
+    bool async, cancelable;
     struct call *next;       /* in the run */
     struct call *inbox_next; /* ended, or ready to be sent */
 };
@@ -263,6 +265,8 @@ struct bundle {
     VEC(int64_t) suspended;
     VEC(struct store_move) moves; /* texts in `arena` */
     VEC(struct linger_row) lingers;
+    VEC(struct store_notice) notices;
+    VEC(struct notice *) tells; /* begin when this has committed; owned until then */
     VEC(struct request_row) wishes;
     VEC(struct open_run *) left; /* holds a ref */
     VEC(struct call *) sends;
@@ -292,6 +296,7 @@ struct batch {
     bool moves_unsure;   /* the reply was lost: what became of the moves is not known */
     int64_t through_seq; /* change that the replica held when `through` was found out */
     VEC(struct linger_row) lingers;
+    VEC(struct store_notice) notices;
     VEC(struct request_row) wishes;
     VEC(int64_t) left;
     VEC(struct slot_through) through; /* decided by now: told to the store when this batch has committed */
@@ -481,7 +486,8 @@ struct scheduler {
     /* dispatch */
     struct call *ready_head, **ready_tail;
     int32_t in_flight;
-    bool world_full; /* the last question found something full */
+    struct notice *notices; /* notices.c */
+    bool world_full;        /* the last question found something full */
     struct open_run *world_run;
     int64_t begun; /* runs of ours that have begun and not ended */
 

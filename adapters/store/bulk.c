@@ -24,7 +24,7 @@ static const struct bulk_table {
          "key_try, seq, state, class, instance, boot, node, started_at, ended_at, http_status, bytes_sent, "
          "reused_connection, stale, connect_ms, first_byte_ms, total_ms, error, code, retry_after, result, "
          "request_size, response_size",
-         "request, response", NULL},
+         "request, response, notice_to", NULL},
     [BULK_BODY] = {"body", "day, run, step, item, n, part, encoding, size, bytes", "encoding, size, bytes", NULL, NULL},
     [BULK_SKIP] = {"skip", "day, job, trigger_name, from_at, to_at, skipped, reason, slot, boot", NULL, NULL, NULL},
     [BULK_ACTIVATION] = {"activation", "job, trigger_name, from_at, kind, version, slot, boot", NULL, NULL, NULL},
@@ -40,7 +40,7 @@ static const struct bulk_table {
                       "id, kind, project, job, slot, open_slot, trigger_name, run, run_day, params, scheduled_at, "
                       "skip_missed, created_at, author, idempotency_key, node",
                       NULL, NULL, NULL},
-    [BULK_LINGER] = {"linger", LINGER_COLUMNS, "slot, key_try, application, instance, until_at", NULL, NULL},
+    [BULK_LINGER] = {"linger", LINGER_COLUMNS, "slot, key_try, application, instance, until_at, notice_to", NULL, NULL},
     [BULK_TRIGGER] = {"`trigger`", "job, name, live, paused, created_at", "live", NULL, NULL},
 };
 

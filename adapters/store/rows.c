@@ -171,11 +171,13 @@ void attempt_read(struct session *s, struct db_statement *q, bool bodies, struct
         .result = session_text(s, q, 23),
         .request_size = db_number(q, 24),
         .response_size = db_number(q, 25),
+        .notice_to = session_text(s, q, 26),
+        .notice = (enum notice_state)db_number(q, 27),
     };
     if (!bodies)
         return;
-    ret->request = session_text(s, q, 26);
-    ret->response = session_text(s, q, 27);
+    ret->request = session_text(s, q, 28);
+    ret->response = session_text(s, q, 29);
 }
 
 bool body_is_inline(const char *body)
@@ -217,6 +219,7 @@ void attempt_fill(const struct attempt_row *row, struct db_value *v)
     *v++ = db_bytes(row->result);
     *v++ = db_i(row->request_size);
     *v++ = db_i(row->response_size);
+    *v++ = db_bytes_cut(row->notice_to, LIMIT_NOTICE_TO);
     *v++ = inline_body(row->request);
     *v = inline_body(row->response);
 }
@@ -338,7 +341,7 @@ enum status attempts_of_runs(struct session *s, const int64_t *runs, size_t coun
     for (size_t at = 0, n; at < count && status == STATUS_OK; at += n) {
         n = piece_of_day(runs, at, count);
         struct query q;
-        query_init(&q, "SELECT " ATTEMPT_COLUMNS);
+        query_init(&q, "SELECT " ATTEMPT_READ);
         query_add(&q, bodies ? ATTEMPT_BODIES : "");
         query_with(&q, " FROM attempt WHERE day = ? AND run", db_i(run_id_day(runs[at])));
         query_in(&q, runs + at, n);

@@ -12,10 +12,11 @@
 #define ATTEMPT_COLUMNS                                                                                             \
     "run, step, item, n, key_try, seq, state, class, instance, boot, node, started_at, ended_at, http_status, "     \
     "bytes_sent, reused_connection, stale, connect_ms, first_byte_ms, total_ms, error, code, retry_after, result, " \
-    "request_size, response_size"
-#define ATTEMPT_BODIES ", request, response" /* behind ATTEMPT_COLUMNS, when bodies are wanted */
+    "request_size, response_size, notice_to"
+#define ATTEMPT_READ ATTEMPT_COLUMNS ", notice"
+#define ATTEMPT_BODIES ", request, response" /* behind either, when bodies are wanted */
 #define STATE_COLUMNS "job, trigger_name, slot, fires, last_end, paused, job_paused, paused_since, error"
-#define LINGER_COLUMNS "job, run, slot, step, item, n, key_try, application, instance, until_at"
+#define LINGER_COLUMNS "job, run, slot, step, item, n, key_try, application, instance, until_at, notice_to"
 #define REQUEST_COLUMNS                                                                                           \
     "q.id, q.kind, q.job, q.slot, q.trigger_name, q.run, q.params, q.scheduled_at, q.skip_missed, q.created_at, " \
     "q.author, q.outcome, q.node"
@@ -62,7 +63,7 @@ void request_as_run(struct session *s, const struct request_row *request, int64_
 /* Column counts and fills for bulk_write; the order is that of the lists in rows.c. */
 #define FIRE_VALUES 29
 #define STEP_VALUES 11
-#define ATTEMPT_VALUES 29
+#define ATTEMPT_VALUES 30
 void run_fill(const struct run_row *row, struct db_value *values);
 void step_fill(const struct step_row *row, struct db_value *values);
 /* Bodies over LIMIT_INLINE_BODY are left NULL: they go to `body`. */
@@ -88,6 +89,7 @@ enum status close_reports(struct session *s, const struct request_done *reports,
 
 /* What a batch leaves to do for others (store_wishes.c): calls that linger, wishes, retries whose slot is not ours. */
 enum status write_lingers(struct session *s, const struct store_batch *op) MUST_USE;
+enum status write_notices(struct session *s, const struct store_batch *op) MUST_USE;
 enum status write_wishes(struct session *s, const struct store_batch *op, const bool owned[CLAIM_SLOTS_ALL]) MUST_USE;
 /* `where`: ends before a list of numbers. Appends those that are not over. */
 struct lingers {

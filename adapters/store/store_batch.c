@@ -408,6 +408,8 @@ static enum status check(struct session *s, const struct store_batch *op)
 static enum status write_after(struct batch *b)
 {
     enum status status = write_lingers(b->s, b->op);
+    if (status == STATUS_OK)
+        status = write_notices(b->s, b->op);
     return status == STATUS_OK ? write_wishes(b->s, b->op, b->owned) : status;
 }
 

@@ -21,7 +21,8 @@ static void linger_fill(void *context, size_t index, struct db_value *v)
     *v++ = db_i(row->key_try);
     *v++ = db_t(row->application);
     *v++ = db_bytes_cut(row->instance, 300);
-    *v = db_i(row->until.ms);
+    *v++ = db_i(row->until.ms);
+    *v = db_bytes_cut(row->notice_to, LIMIT_NOTICE_TO);
 }
 
 enum status write_lingers(struct session *s, const struct store_batch *op)
@@ -32,6 +33,24 @@ enum status write_lingers(struct session *s, const struct store_batch *op)
     } of = {.batch = op};
     return bulk_write(
         s, &(struct bulk){.id = BULK_LINGER, .count = op->linger_count, .fill = linger_fill, .context = of.context});
+}
+
+#define ATTEMPT_WHERE " WHERE run = ? AND step = ? AND item = ? AND n = ?"
+
+enum status write_notices(struct session *s, const struct store_batch *op)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < op->notice_count && status == STATUS_OK; i++) {
+        const struct store_notice *row = &op->notices[i];
+        status = db_exec(s->db, "UPDATE attempt SET notice = ?" ATTEMPT_WHERE " AND day = ?",
+                         VALUES(db_i(row->state), db_i(row->run), db_t(row->step), db_i(row->item), db_i(row->n),
+                                db_i(run_id_day(row->run))),
+                         NULL);
+        if (status == STATUS_OK && row->state != NOTICE_DUE)
+            status = db_exec(s->db, "UPDATE linger SET notice_to = NULL" ATTEMPT_WHERE,
+                             VALUES(db_i(row->run), db_t(row->step), db_i(row->item), db_i(row->n)), NULL);
+    }
+    return status;
 }
 
 enum status lingers_read(struct session *s, enum linger_key key, const int64_t *numbers, size_t count,
@@ -63,7 +82,8 @@ enum status lingers_read(struct session *s, enum linger_key key, const int64_t *
                                                         .key_try = (int32_t)db_number(q.rows, 6),
                                                         .application = session_text(s, q.rows, 7),
                                                         .instance = session_text(s, q.rows, 8),
-                                                        .until = db_instant(q.rows, 9)};
+                                                        .until = db_instant(q.rows, 9),
+                                                        .notice_to = session_text(s, q.rows, 10)};
         status = query_close(&q, status);
     }
     return status;

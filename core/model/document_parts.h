@@ -53,10 +53,11 @@ static inline struct retry_policy retry_policy_default(void)
         {"repeat", read_choice, CALL_AT(type, call.repeat), 0, 0, call_repeats, NULL},                 \
         {"success_when", read_line, CALL_AT(type, success_when), 0, LIMIT_EXPRESSION, NULL, NULL},     \
         {"envelope", read_bool, CALL_AT(type, call.envelope), 0, 0, NULL, NULL},                       \
+        {"async", read_bool, CALL_AT(type, call.async), 0, 0, NULL, NULL},                             \
     {                                                                                                  \
-        "async", read_bool, CALL_AT(type, call.async), 0, 0, NULL, NULL                                \
+        "cancel", read_bool, CALL_AT(type, call.cancel), 0, 0, NULL, NULL                              \
     }
-#define CALL_FIELD_COUNT 10
+#define CALL_FIELD_COUNT 11
 
 extern const struct choice call_methods[], call_repeats[];
 read_function read_choice_text; /* [const char *] one of the choices */

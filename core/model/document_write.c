@@ -168,6 +168,8 @@ static void add_call(struct str *ret, const struct call_spec *call, bool auto_ru
         add_bool(ret, "envelope", true);
     if (call->async)
         add_bool(ret, "async", true);
+    if (call->cancel)
+        add_bool(ret, "cancel", true);
 }
 
 /* ---- jobs ---------------------------------------------------------------------------------------------------------

@@ -145,6 +145,7 @@ static void lay_over(struct call_spec *call, const struct call_spec *over)
         call->concurrency = over->concurrency;
     call->envelope |= over->envelope;
     call->async |= over->async;
+    call->cancel |= over->cancel;
     call->serial |= over->serial;
 }
 

@@ -42,6 +42,7 @@ struct call_spec {
     const char *success_when; /* SUCCESS_EXPRESSION */
     bool envelope;
     bool async;      /* every 2xx means accepted */
+    bool cancel;     /* "<path>/cancel" tells the executor that nobody waits for a call any more */
     bool serial;     /* one run at a time on an instance */
     int concurrency; /* per instance; 0 = default */
 };

@@ -26,6 +26,7 @@
 #define LIMIT_REQUEST ((size_t)1 << 20)     /* bytes of a call's body: executor-protocol.md §1 */
 #define LIMIT_RESPONSE ((size_t)4 << 20)    /* bytes of an answer read at most (dispatch.max_response) */
 #define LIMIT_INLINE_BODY ((size_t)2 << 10) /* bytes kept in the attempt row itself: data-model.md §2 */
+#define LIMIT_NOTICE_TO 1200                /* bytes of where an executor is told to stop */
 #define LIMIT_EXPRESSION ((size_t)4 << 10)  /* bytes of one ${…} */
 #define LIMIT_BATCH_ITEMS 1000              /* items of one API batch, rows of one page */
 #define LIMIT_ERROR 500                     /* bytes of an error text in a row */

@@ -58,6 +58,19 @@ bool step_state_parse(const char *text, enum step_state *ret)
     return i >= 0;
 }
 
+bool attempt_wants_notice(const struct attempt_row *attempt)
+{
+    bool unwanted =
+        attempt->class == CALL_CANCELED || attempt->class == CALL_TIMEOUT || attempt->class == CALL_HEARTBEAT;
+    return attempt->notice_to && attempt->state == ATTEMPT_ENDED && unwanted;
+}
+
+const char *notice_state_text(enum notice_state state)
+{
+    static const char *const texts[NOTICE_STATES] = {NULL, "due", "told", "unreached"};
+    return (unsigned)state < NOTICE_STATES ? texts[state] : NULL;
+}
+
 const char *attempt_state_text(enum attempt_state state)
 {
     return (unsigned)state < ATTEMPT_STATES ? attempt_states[state] : "";

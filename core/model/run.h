@@ -131,6 +131,16 @@ struct step_row {
     const char *items;  /* broadcast, shard, map, once begun: JSON array, one element an item, fixed; NULL = none */
 };
 
+/* Telling an executor that nobody waits for its call any more. */
+enum notice_state {
+    NOTICE_NONE, /* there was no need */
+    NOTICE_DUE,
+    NOTICE_TOLD,
+    NOTICE_UNREACHED, /* tried, and given up */
+    NOTICE_STATES
+};
+const char *notice_state_text(enum notice_state state); /* NULL: NOTICE_NONE */
+
 struct attempt_row {
     int64_t run;
     const char *step;
@@ -156,7 +166,14 @@ struct attempt_row {
     const char *request, *response;              /* bodies as captured; NULL = none */
     int64_t request_size, response_size;         /* real sizes */
     const char *result;                          /* JSON text that successors read when class is success; NULL = null */
+    /* How its executor is told that nobody waits any more: "<method> <project/application> <url>"; NULL = not at all.
+     */
+    const char *notice_to;
+    enum notice_state notice; /* the store's: written by a batch's notices, never with the row */
 };
+
+/* It ended without its executor, who has said how to be told so. */
+bool attempt_wants_notice(const struct attempt_row *attempt);
 
 /* "<run>.<step>.<item>.<try>" */
 #define CALL_KEY_SIZE 192

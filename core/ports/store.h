@@ -222,9 +222,18 @@ struct store_move {
     enum store_outcome outcome; /* out; EXISTS: nothing was done, it is not there (any more) or no slot is left */
 };
 
+/* What has become of telling an executor that nobody waits for this attempt any more. TOLD and UNREACHED clear
+ * `notice_to` of its linger. */
+struct store_notice {
+    int64_t run;
+    const char *step;
+    int32_t item, n;
+    enum notice_state state;
+};
+
 /* One transaction: all or nothing, but for slot-fenced items whose slot is not owned by `boot` any more (SLOT_LOST,
  * they alone are left out) and fires that exist. Order within: activations, skips, states, fires, ends, steps,
- * attempts, left runs, requests, reports, suspensions, lingers, wishes, moves. */
+ * attempts, left runs, requests, reports, suspensions, lingers, notices, wishes, moves. */
 struct store_batch {
     int64_t boot;
     int64_t number; /* rises by one with every batch of this boot; kept in boot.batch */
@@ -256,6 +265,8 @@ struct store_batch {
     size_t move_count;
     const struct linger_row *lingers; /* inserted or replaced by (run, step, item, n) */
     size_t linger_count;
+    const struct store_notice *notices; /* of attempts that are there, or come with this batch */
+    size_t notice_count;
     /* Requests that this batch makes, with ids of run_id_make: CANCEL (left out when `slot` is not ours: it belongs to
      * a fire) and SUSPEND (always). */
     const struct request_row *wishes;

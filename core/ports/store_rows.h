@@ -118,6 +118,7 @@ struct linger_row {
     const char *application; /* "project/name" when the task is serial: its instance takes no other call; else NULL */
     const char *instance;
     instant until;
+    const char *notice_to; /* its executor is still to be told, as attempt_row says; NULL = it is not */
 };
 
 enum report_state { REPORT_SUCCEEDED, REPORT_FAILED, REPORT_DELAY };

@@ -18,6 +18,17 @@ bool lingers_at(struct scheduler *s, const struct application *application, cons
 void lingers_step(struct scheduler *s);
 void lingers_release(struct scheduler *s);
 
+/* notices.c: executors are told that nobody waits for a call any more */
+/* How, as attempt_row says; in the call's arena. NULL: the executor has not said how, or there is no need. */
+const char *notice_target(struct call *call, enum call_class class);
+void notices_mark(struct scheduler *s, struct open_run *run, struct bundle *bundle); /* who has to be told by now */
+void notices_take(struct scheduler *s, struct open_run *run);                        /* it was adopted */
+void notices_load(struct scheduler *s, const struct linger_row *row);                /* of an ended run */
+void notices_add(struct scheduler *s, struct notice *notice);                        /* what says so has committed */
+void notices_step(struct scheduler *s);
+void notices_release(struct scheduler *s);
+void notice_free(struct notice *notice);
+
 /* dispatcher.c, headers.c */
 struct call *dispatcher_call_new(struct scheduler *s, struct open_run *run, const struct attempt_row *attempt,
                                  const struct step_spec *step);
@@ -26,7 +37,13 @@ void dispatcher_cancel(struct scheduler *s, struct call *call, enum call_class a
 void dispatcher_drop(struct scheduler *s, struct call *call); /* never sent: forget it */
 void dispatcher_step(struct scheduler *s);
 void dispatcher_collect(struct scheduler *s);
+/* "project/application", as its key is named; "project/" of a direct url. */
+#define CALL_APPLICATION_SIZE (2 * LIMIT_NAME + 2)
+const char *call_application(const struct call *call, char buffer[CALL_APPLICATION_SIZE]);
 void headers_make(struct scheduler *s, struct call *call);
+/* Of a notice: whose call it is, and that it comes from us. `wire` has method and body; texts in `arena`. */
+void headers_notice(struct scheduler *s, struct arena *arena, const struct attempt_row *attempt,
+                    const char *application, struct dispatch_call *wire);
 
 /* instances.c: applications, instances, circuits */
 /* "project/name"; made when there is none. */

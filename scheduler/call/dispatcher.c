@@ -129,6 +129,7 @@ static void send(struct scheduler *s, struct call *call)
     call->rule = spec->success;
     call->success_when = arena_text(&call->arena, spec->success_when); /* the document may change meanwhile */
     call->async = spec->async;
+    call->cancelable = spec->cancel;
     wire->method = arena_text(&call->arena, spec->method);
     wire->url = str_text(&call->rendered.url);
     wire->body = str_text(&call->rendered.body);
@@ -250,6 +251,7 @@ static void collect(struct scheduler *s, struct call *call)
         alive_watch(s);
         row.ended_at = INSTANT_NONE;
     }
+    row.notice_to = notice_target(call, row.class);
     row.request = capture(call, how, wire->body, wire->body_length);
     row.response = capture(call, how, wire->answer, wire->answer_length);
     row.request_size = (int64_t)wire->body_length;

@@ -46,20 +46,17 @@ static void trace(struct list *list, const struct call *call)
          (unsigned long long)run, (unsigned long long)(span_id ? span_id : 1));
 }
 
-static void sign(struct scheduler *s, struct list *list, const struct call *call, const char *key)
+static void sign(struct scheduler *s, struct list *list, const char *application, const char *key,
+                 const struct dispatch_call *wire)
 {
     add(list, "Webhook-Id", key);
     int64_t seconds = s->now.wall.ms / 1000;
     addf(list, "Webhook-Timestamp", "%lld", (long long)seconds);
     if (!s->ports.signer)
         return;
-    char application[2 * LIMIT_NAME + 2], signature[SIGNATURE_SIZE];
-    const struct job_spec *spec = version_spec(call->run->version);
-    const struct run_step *step = run_find_step(call->run->run, call->attempt.step);
-    (void)snprintf(application, sizeof application, "%s/%s", spec->meta.project,
-                   step->spec->application ? step->spec->application : "");
-    s->ports.signer->sign(s->ports.signer, application, key, seconds, str_text(&call->rendered.body),
-                          call->rendered.body.length, signature);
+    char signature[SIGNATURE_SIZE];
+    s->ports.signer->sign(s->ports.signer, application, key, seconds, wire->body ? wire->body : "", wire->body_length,
+                          signature);
     add(list, "Webhook-Signature", signature);
 }
 
@@ -81,6 +78,15 @@ static void callback(struct scheduler *s, struct list *list, const struct call *
     str_release(&urls);
 }
 
+const char *call_application(const struct call *call, char buffer[CALL_APPLICATION_SIZE])
+{
+    const struct job_spec *spec = version_spec(call->run->version);
+    const struct run_step *step = run_find_step(call->run->run, call->attempt.step);
+    (void)snprintf(buffer, CALL_APPLICATION_SIZE, "%s/%s", spec->meta.project,
+                   step->spec->application ? step->spec->application : "");
+    return buffer;
+}
+
 static bool given(const struct rendered_call *rendered, const char *name)
 {
     for (size_t i = 0; i < rendered->header_count; i++)
@@ -95,14 +101,14 @@ void headers_make(struct scheduler *s, struct call *call)
     const struct job_spec *spec = version_spec(call->run->version);
     struct list list = {.arena = &call->arena};
     list.items = arena_array(&call->arena, struct name_value, call->rendered.header_count + OWN_HEADERS);
-    char key[CALL_KEY_SIZE], time[RFC3339_SIZE];
+    char key[CALL_KEY_SIZE], time[RFC3339_SIZE], application[CALL_APPLICATION_SIZE];
     (void)call_key_format(&call->attempt, key);
     if (!given(&call->rendered, "Content-Type"))
         add(&list, "Content-Type", "application/json; charset=utf-8");
     if (!given(&call->rendered, "Accept"))
         add(&list, "Accept", "application/json");
     add(&list, "Idempotency-Key", key);
-    sign(s, &list, call, key);
+    sign(s, &list, call_application(call, application), key, &call->wire);
     trace(&list, call);
     addf(&list, "X-Carillon-Run", "%lld", (long long)run->id);
     addf(&list, "X-Carillon-Job", "%s/%s", spec->meta.project, spec->meta.name);
@@ -122,4 +128,23 @@ void headers_make(struct scheduler *s, struct call *call)
         list.items[list.count++] = call->rendered.headers[i];
     call->wire.headers = list.items;
     call->wire.header_count = list.count;
+}
+
+void headers_notice(struct scheduler *s, struct arena *arena, const struct attempt_row *attempt,
+                    const char *application, struct dispatch_call *wire)
+{
+    struct list list = {.arena = arena, .items = arena_array(arena, struct name_value, OWN_HEADERS)};
+    char key[CALL_KEY_SIZE];
+    (void)call_key_format(attempt, key);
+    if (wire->body_length > 0)
+        add(&list, "Content-Type", "application/json; charset=utf-8");
+    add(&list, "Accept", "application/json");
+    add(&list, "Idempotency-Key", key);
+    sign(s, &list, application, key, wire);
+    addf(&list, "X-Carillon-Run", "%lld", (long long)attempt->run);
+    add(&list, "X-Carillon-Step", attempt->step);
+    addf(&list, "X-Carillon-Attempt", "%d", attempt->n);
+    addf(&list, "X-Carillon-Epoch", "%lld", (long long)s->boot);
+    wire->headers = list.items;
+    wire->header_count = list.count;
 }

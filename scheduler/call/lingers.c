@@ -115,7 +115,8 @@ static struct linger_row row_of(const struct open_run *run, const struct run_lin
                                .key_try = linger->attempt->key_try,
                                .application = linger->serial && linger->step->application ? key : NULL,
                                .instance = linger->attempt->instance,
-                               .until = linger->until};
+                               .until = linger->until,
+                               .notice_to = attempt_wants_notice(linger->attempt) ? linger->attempt->notice_to : NULL};
 }
 
 void lingers_attempt(struct scheduler *s, struct open_run *run, const struct attempt_row *attempt)
@@ -171,5 +172,7 @@ void lingers_load(struct scheduler *s, const struct linger_row *rows, size_t n)
         if (job)
             lingers_job(job, rows[i].run, rows[i].until);
         busy_add(s, &rows[i]);
+        if (rows[i].notice_to)
+            notices_load(s, &rows[i]);
     }
 }

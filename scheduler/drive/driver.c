@@ -165,6 +165,7 @@ static bool attempt_over(struct scheduler *s, struct open_run *run, const struct
     run_attempt_row(run->run, attempt, &row);
     bundle_attempt(bundle, &row);
     lingers_attempt(s, run, &row);
+    run->notify |= row.notice_to && row.state == ATTEMPT_ENDED;
     if (row.class < CALL_CLASSES)
         count(&s->metrics.attempts_ended[row.class], 1);
     return !row.stale;
@@ -255,6 +256,8 @@ void driver_settle(struct scheduler *s, struct open_run *run, struct bundle *bun
         if (!run->ended)
             set_alarm(s, run, wake);
     }
+    if (run->notify)
+        notices_mark(s, run, bundle);
     if (s->world_full && !run->ended && run->run->row.state == RUN_RUNNING)
         turns_limited(s, run);
 }
@@ -390,6 +393,7 @@ void driver_run_take(struct scheduler *s, struct run *machine, struct job *job, 
     lingers_take(s, run);
     if (run_calls_open(machine) > 0)
         alive_watch(s);
+    notices_take(s, run);
     if (machine->row.state == RUN_QUEUED) {
         if (machine->row.cancel_requested)
             driver_settle(s, run, bundle);

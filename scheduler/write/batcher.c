@@ -37,6 +37,7 @@ static void clear_vectors(struct batch *b)
     vec_clear(&b->moves);
     b->moves_unsure = false;
     vec_clear(&b->lingers);
+    vec_clear(&b->notices);
     vec_clear(&b->wishes);
     vec_clear(&b->left);
     vec_clear(&b->through);
@@ -59,6 +60,7 @@ static void take_bundle(struct batch *b, const struct bundle *bundle)
     APPEND(b, bundle, suspended);
     APPEND(b, bundle, moves);
     APPEND(b, bundle, lingers);
+    APPEND(b, bundle, notices);
     APPEND(b, bundle, wishes);
     for (size_t i = 0; i < bundle->left.count; i++)
         vec_add(&b->left, bundle->left.items[i]->id);
@@ -157,6 +159,8 @@ static void fill(struct batch *b, struct store_batch *op, int64_t boot)
     op->move_count = b->moves.count;
     op->lingers = b->lingers.items;
     op->linger_count = b->lingers.count;
+    op->notices = b->notices.items;
+    op->notice_count = b->notices.count;
     op->wishes = b->wishes.items;
     op->wish_count = b->wishes.count;
     op->left = b->left.items;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scheduler/call/call.h"
 #include "scheduler/drive/drive.h"
 #include "scheduler/write/write.h"
 
@@ -37,6 +38,10 @@ void bundle_free(struct scheduler *s, struct bundle *bundle)
     vec_release(&bundle->suspended);
     vec_release(&bundle->moves);
     vec_release(&bundle->lingers);
+    vec_release(&bundle->notices);
+    for (size_t i = 0; i < bundle->tells.count; i++)
+        notice_free(bundle->tells.items[i]);
+    vec_release(&bundle->tells);
     vec_release(&bundle->wishes);
     vec_release(&bundle->left);
     vec_release(&bundle->sends);
@@ -49,7 +54,7 @@ size_t bundle_rows(const struct bundle *b)
 {
     return b->activations.count + b->skips.count + b->states.count + b->fires.count + b->runs.count + b->steps.count +
            b->attempts.count + b->closing.count + b->reports.count + b->suspended.count + b->lingers.count +
-           b->wishes.count + b->left.count + b->moves.count;
+           b->wishes.count + b->left.count + b->moves.count + b->notices.count;
 }
 
 static const char *keep(struct arena *arena, const char *text)
@@ -96,6 +101,7 @@ struct attempt_row attempt_row_copy(struct arena *arena, const struct attempt_ro
     copy.request = keep(arena, row->request);
     copy.response = keep(arena, row->response);
     copy.result = keep(arena, row->result);
+    copy.notice_to = keep(arena, row->notice_to);
     return copy;
 }
 
@@ -141,6 +147,17 @@ void bundle_linger(struct bundle *bundle, const struct linger_row *row)
     copy->step = keep(&bundle->arena, row->step);
     copy->application = keep(&bundle->arena, row->application);
     copy->instance = keep(&bundle->arena, row->instance);
+    copy->notice_to = keep(&bundle->arena, row->notice_to);
+}
+
+void bundle_notice(struct bundle *bundle, const struct attempt_row *attempt, enum notice_state state)
+{
+    struct store_notice *row = vec_push(&bundle->notices);
+    *row = (struct store_notice){.run = attempt->run,
+                                 .step = keep(&bundle->arena, attempt->step),
+                                 .item = attempt->item,
+                                 .n = attempt->n,
+                                 .state = state};
 }
 
 void bundle_step(struct bundle *bundle, const struct step_row *row)

@@ -29,6 +29,9 @@ static void release_bundle(struct scheduler *s, struct bundle *bundle, bool refu
         else
             dispatcher_release(s, call);
     }
+    for (size_t i = 0; i < bundle->tells.count; i++)
+        notices_add(s, bundle->tells.items[i]);
+    vec_clear(&bundle->tells);
     for (size_t i = 0; i < bundle->closing.count; i++)
         seen_closed(s->requests, bundle->closing.items[i].id, s->poll_number);
     for (size_t i = 0; i < bundle->reports.count; i++)

@@ -12,6 +12,7 @@ void bundle_fire(struct bundle *bundle, struct open_run *run);
 void bundle_run(struct bundle *bundle, const struct run_row *row);
 void bundle_wish(struct scheduler *s, struct bundle *bundle, const struct request_row *wish); /* gives it its id */
 void bundle_linger(struct bundle *bundle, const struct linger_row *row);
+void bundle_notice(struct bundle *bundle, const struct attempt_row *attempt, enum notice_state state);
 void bundle_left(struct bundle *bundle, struct open_run *run);
 void bundle_step(struct bundle *bundle, const struct step_row *row);
 void bundle_attempt(struct bundle *bundle, const struct attempt_row *row);

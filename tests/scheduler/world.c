@@ -130,6 +130,7 @@ static void d_start(struct dispatch *d, struct dispatch_call *wire)
     call->node = node->index;
     call->at = w->now.wall;
     (void)snprintf(call->url, sizeof call->url, "%s", wire->url);
+    (void)snprintf(call->method, sizeof call->method, "%s", wire->method);
     (void)snprintf(call->body, sizeof call->body, "%.*s", (int)wire->body_length, wire->body ? wire->body : "");
     header(wire, "Idempotency-Key", call->key, sizeof call->key);
     header(wire, "X-Carillon-Step", call->step, sizeof call->step);
@@ -183,6 +184,7 @@ static void answer(struct world *w, struct world_call *call)
     wire->bytes_sent = call->end == DISPATCH_NOT_SENT ? 0 : 100;
     wire->connect_ms = wire->first_byte_ms = wire->total_ms = 1;
     (void)snprintf(wire->content_type, sizeof wire->content_type, "application/json");
+    (void)snprintf(wire->location, sizeof wire->location, "%s", call->location);
     if (call->end == DISPATCH_ANSWERED) {
         wire->answer = mem_copy_text(call->answer);
         wire->answer_length = strlen(call->answer);

@@ -48,6 +48,7 @@ struct world_call {
     int http_status;
     enum dispatch_end end;
     char answer[512];
+    char method[16], location[128];
 };
 
 struct world_report {

@@ -65,6 +65,22 @@ static void add_wish(struct world *w, const struct request_row *wish)
     vec_add(&w->requests, row);
 }
 
+static void note_notice(struct world *w, const struct store_notice *notice)
+{
+    for (size_t i = 0; i < w->attempts.count; i++) {
+        struct attempt_row *row = &w->attempts.items[i];
+        if (row->run == notice->run && row->item == notice->item && row->n == notice->n &&
+            strcmp(row->step, notice->step) == 0)
+            row->notice = notice->state;
+    }
+    for (size_t i = 0; i < w->lingers.count && notice->state != NOTICE_DUE; i++) {
+        struct linger_row *row = &w->lingers.items[i];
+        if (row->run == notice->run && row->item == notice->item && row->n == notice->n &&
+            strcmp(row->step, notice->step) == 0)
+            row->notice_to = NULL;
+    }
+}
+
 static void write_after(struct world *w, const struct store_batch *b)
 {
     for (size_t i = 0; i < b->linger_count; i++) {
@@ -72,8 +88,11 @@ static void write_after(struct world *w, const struct store_batch *b)
         row.step = keep(w, row.step);
         row.application = keep(w, row.application);
         row.instance = keep(w, row.instance);
+        row.notice_to = keep(w, row.notice_to);
         vec_add(&w->lingers, row);
     }
+    for (size_t i = 0; i < b->notice_count; i++)
+        note_notice(w, &b->notices[i]);
     for (size_t i = 0; i < b->wish_count; i++)
         if (b->wishes[i].kind != REQUEST_CANCEL || owns(w, b->boot, b->wishes[i].slot))
             add_wish(w, &b->wishes[i]);
@@ -161,6 +180,8 @@ static void write_rows(struct world *w, const struct store_batch *b)
         row.request = keep(w, row.request);
         row.response = keep(w, row.response);
         row.result = keep(w, row.result);
+        row.notice_to = keep(w, row.notice_to);
+        row.notice = NOTICE_NONE;
         size_t k = 0;
         while (k < w->attempts.count &&
                (w->attempts.items[k].run != row.run || w->attempts.items[k].n != row.n ||
@@ -168,6 +189,8 @@ static void write_rows(struct world *w, const struct store_batch *b)
             k++;
         if (k == w->attempts.count)
             (void)vec_push(&w->attempts);
+        else
+            row.notice = w->attempts.items[k].notice;
         w->attempts.items[k] = row;
     }
     for (size_t i = 0; i < b->left_count; i++)

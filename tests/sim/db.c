@@ -180,12 +180,30 @@ static void upsert_attempt(struct db *db, const struct attempt_row *row)
         if (run->attempts.items[i].item == row->item && run->attempts.items[i].n == row->n &&
             !strcmp(run->attempts.items[i].step, row->step))
             to = &run->attempts.items[i];
+    enum notice_state notice = to ? to->notice : NOTICE_NONE;
     if (to)
         EACH(to, disown, ATTEMPT_TEXTS(to));
     else
         to = vec_push(&run->attempts);
     *to = *row;
+    to->notice = notice;
     EACH(to, own, ATTEMPT_TEXTS(to));
+}
+
+static void note_notice(struct db *db, const struct store_notice *notice)
+{
+    struct db_run *run = db_find_run(db, notice->run);
+    for (size_t i = 0; run && i < run->attempts.count; i++) {
+        struct attempt_row *row = &run->attempts.items[i];
+        if (row->item == notice->item && row->n == notice->n && !strcmp(row->step, notice->step))
+            row->notice = notice->state;
+    }
+    for (size_t i = 0; i < db->lingers.count && notice->state != NOTICE_DUE; i++) {
+        struct linger_row *row = &db->lingers.items[i].row;
+        if (row->run == notice->run && row->item == notice->item && row->n == notice->n &&
+            !strcmp(row->step, notice->step))
+            disown(&row->notice_to);
+    }
 }
 
 static void upsert_state(struct db *db, const struct trigger_state_row *row)
@@ -252,6 +270,8 @@ static void apply_rest(struct db *db, const struct store_batch *b)
         *row = b->lingers[i];
         EACH(row, own, LINGER_TEXTS(row));
     }
+    for (size_t i = 0; i < b->notice_count; i++)
+        note_notice(db, &b->notices[i]);
     for (size_t i = 0; i < b->fire_count; i++)
         if (b->fires[i].outcome == OUTCOME_DEFERRED)
             add_wish(db, &(struct request_row){.id = b->fires[i].run.id,

@@ -35,10 +35,11 @@ static inline void disown(const char **text)
     } while (0)
 #define RUN_TEXTS(r) \
     &(r)->trigger, &(r)->reason, &(r)->error_code, &(r)->error_args, &(r)->node, &(r)->zone, &(r)->params, &(r)->start
-#define LINGER_TEXTS(r) &(r)->step, &(r)->application, &(r)->instance
+#define LINGER_TEXTS(r) &(r)->step, &(r)->application, &(r)->instance, &(r)->notice_to
 #define STEP_TEXTS(r) &(r)->step, &(r)->reason, &(r)->result, &(r)->error, &(r)->items
-#define ATTEMPT_TEXTS(r) \
-    &(r)->step, &(r)->instance, &(r)->node, &(r)->error, &(r)->code, &(r)->request, &(r)->response, &(r)->result
+#define ATTEMPT_TEXTS(r)                                                                                          \
+    &(r)->step, &(r)->instance, &(r)->node, &(r)->error, &(r)->code, &(r)->request, &(r)->response, &(r)->result, \
+        &(r)->notice_to
 
 /* Copy of rows into an answer's arena. */
 static inline void into(struct arena *arena, const char **text)

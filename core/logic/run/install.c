@@ -11,9 +11,10 @@ static bool attempt_copy(struct attempt_row *to, const struct attempt_row *from,
     *to = *from;
     to->step = spec->name;
     to->request = to->response = NULL;
-    to->instance = to->node = to->error = to->code = to->result = NULL;
+    to->instance = to->node = to->error = to->code = to->result = to->notice_to = NULL;
     bool ok = text_set(&to->instance, from->instance) && text_set(&to->node, from->node) &&
               text_set(&to->error, from->error) && text_set(&to->code, from->code) &&
+              text_set(&to->notice_to, from->notice_to) &&
               text_set(&to->result, from->class == CALL_SUCCESS ? from->result : NULL);
     if (!ok)
         attempt_release(to);

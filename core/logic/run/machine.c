@@ -75,6 +75,7 @@ void attempt_release(struct attempt_row *attempt)
     text_free(attempt->error);
     text_free(attempt->code);
     text_free(attempt->result);
+    text_free(attempt->notice_to);
 }
 
 static void step_release(struct run_step *step, struct step_memory *memory)
@@ -276,6 +277,30 @@ void run_attempt_row(const struct run *run, const struct attempt_row *event, str
     ret->response = event->response;
     ret->request_size = event->request_size;
     ret->response_size = event->response_size;
+}
+
+bool run_wants_notice(const struct run_step *step, const struct attempt_row *attempt)
+{
+    if (!attempt_wants_notice(attempt) || !step_state_terminal(step->state))
+        return false;
+    for (size_t i = 0; i < step->calls.attempt_count; i++) {
+        const struct attempt_row *other = &step->calls.attempts[i];
+        if (other == attempt || other->key_try != attempt->key_try || other->state != ATTEMPT_ENDED)
+            continue;
+        bool answered = other->class == CALL_SUCCESS || other->class == CALL_FAILURE;
+        bool told_by_it =
+            other > attempt && attempt_wants_notice(other) && !strcmp(other->notice_to, attempt->notice_to);
+        if (answered || told_by_it)
+            return false;
+    }
+    return true;
+}
+
+void run_note_notice(struct run *run, const char *step, int32_t item, int32_t n, enum notice_state state)
+{
+    struct attempt_row *kept = (struct attempt_row *)(uintptr_t)run_find_attempt(run, step, item, n);
+    if (kept)
+        kept->notice = state;
 }
 
 void run_step_row(const struct run *run, const struct run_step *step, struct step_row *ret)

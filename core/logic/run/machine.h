@@ -200,6 +200,12 @@ void run_start_intent(const struct run *run, struct str *ret);
 const struct attempt_row *run_find_attempt(const struct run *run, const char *step, int32_t item, int32_t n);
 /* The row to store after run_apply of an attempt event: the run's own (seq, stale, times) with the event's bodies. */
 void run_attempt_row(const struct run *run, const struct attempt_row *event, struct attempt_row *ret);
+/* Is its executor to be told that nobody waits for this call any more? Only when its step has ended: while the same key
+ * may be called again, the work is still wanted. Not so when the key was answered after all, or a later call of it says
+ * the same. */
+bool run_wants_notice(const struct run_step *step, const struct attempt_row *attempt);
+/* What has become of that. No event: the run does not depend on it. */
+void run_note_notice(struct run *run, const char *step, int32_t item, int32_t n, enum notice_state state);
 /* The row to store after run_apply of a step event; `step` may be an item. Texts borrowed from the run. */
 void run_step_row(const struct run *run, const struct run_step *step, struct step_row *ret);
 

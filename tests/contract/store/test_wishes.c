@@ -163,6 +163,86 @@ static void test_nobody_else_wishes_that(void **state)
 /* ---- linger --------------------------------------------------------------------------------------------------------
  */
 
+/* Whose executor is still to be told stands with the attempt, and of an ended run with what lingers, until it is done.
+ */
+static void test_notices(void **state)
+{
+    struct world w = begin(state);
+    struct store_fire fire = {.run = kit_run(w.job, w.slot, w.boot, "a", w.now, 1)};
+    const char *to = "DELETE default/app http://h:1/calls/1";
+    struct attempt_row attempts[2];
+    struct linger_row lingers[2];
+    for (int i = 0; i < 2; i++) {
+        attempts[i] = (struct attempt_row){.run = fire.run.id,
+                                           .step = "a",
+                                           .n = i + 1,
+                                           .key_try = 1,
+                                           .seq = i + 1,
+                                           .state = ATTEMPT_ENDED,
+                                           .class = CALL_CANCELED,
+                                           .boot = w.boot,
+                                           .node = "n",
+                                           .started_at = w.now,
+                                           .ended_at = w.now,
+                                           .notice_to = to};
+        lingers[i] = (struct linger_row){.job = w.job,
+                                         .slot = w.slot,
+                                         .run = fire.run.id,
+                                         .step = "a",
+                                         .n = i + 1,
+                                         .key_try = 1,
+                                         .instance = "h:1",
+                                         .until = instant_add(w.now, SPAN_HOUR),
+                                         .notice_to = to};
+    }
+    struct store_notice due[] = {{.run = fire.run.id, .step = "a", .n = 1, .state = NOTICE_DUE},
+                                 {.run = fire.run.id, .step = "a", .n = 2, .state = NOTICE_DUE}};
+    assert_int_equal(kit_batch(w.store, (struct store_batch){.boot = w.boot,
+                                                             .number = kit_batch_number(w.boot),
+                                                             .fires = &fire,
+                                                             .fire_count = 1,
+                                                             .attempts = attempts,
+                                                             .attempt_count = 2,
+                                                             .lingers = lingers,
+                                                             .linger_count = 2,
+                                                             .notices = due,
+                                                             .notice_count = 2}),
+                     STATUS_OK);
+    assert_int_equal(kit_number("SELECT COUNT(*) FROM linger WHERE notice_to IS NOT NULL"), 2);
+    struct store_notice over = {.run = fire.run.id, .step = "a", .n = 2, .state = NOTICE_TOLD};
+    attempts[1].notice_to = NULL; /* a late report: it takes away neither */
+    assert_int_equal(kit_batch(w.store, (struct store_batch){.boot = w.boot,
+                                                             .number = kit_batch_number(w.boot),
+                                                             .notices = &over,
+                                                             .notice_count = 1}),
+                     STATUS_OK);
+    assert_int_equal(kit_batch(w.store, (struct store_batch){.boot = w.boot,
+                                                             .number = kit_batch_number(w.boot),
+                                                             .attempts = &attempts[1],
+                                                             .attempt_count = 1}),
+                     STATUS_OK);
+    OP(read, STORE_RUN_READ);
+    read.run_read.id = fire.run.id;
+    DO(w.store, &read);
+    assert_int_equal(read.run_read.attempt_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct attempt_row *row = &read.run_read.attempts[i];
+        assert_string_equal(row->notice_to, to);
+        assert_int_equal(row->notice, row->n == 1 ? NOTICE_DUE : NOTICE_TOLD);
+    }
+    store_op_release(&read);
+    OP(load, STORE_SLOTS_LOAD);
+    (void)kit_take(w.store, w.other, w.slot, 20);
+    load.slots_load = (struct store_slots_load){.boot = w.other, .slots = &w.slot, .slot_count = 1};
+    DO(w.store, &load);
+    assert_int_equal(load.slots_load.linger_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct linger_row *row = &load.slots_load.lingers[i];
+        assert_true(row->n == 1 ? row->notice_to && strcmp(row->notice_to, to) == 0 : !row->notice_to);
+    }
+    store_op_release(&load);
+}
+
 static void test_lingers(void **state)
 {
     struct world w = begin(state);
@@ -306,6 +386,7 @@ int main(int argc, char **argv)
     kit_begin(argc, argv);
     const struct CMUnitTest tests[] = {T(test_a_retry_without_the_slot_is_a_wish),
                                        T(test_wishes_of_a_batch),
+                                       T(test_notices),
                                        T(test_nobody_else_wishes_that),
                                        T(test_lingers),
                                        T(test_failures_in_a_row),
