@@ -5,7 +5,7 @@
 #define START "2026-03-01T00:00:00.300Z"
 #define JOB(more)                                                                                                 \
     "{\"triggers\":[{\"at\":\"2026-03-01T00:00:01Z\"}],\"graph\":[{\"step\":\"long\",\"timeout\":\"1h\",\"url\":" \
-    "\"http://127.0.0.1:9000/work/long?day=1\"" more "}]}"
+    "\"http://127.0.0.1:9000/task/long?day=1\"" more "}]}"
 
 static const char *location = "/calls/7"; /* of the answer; "": none */
 static int told_status = 202;             /* of a notice; 0: no connection */
@@ -93,13 +93,13 @@ static void a_canceled_run(void **state)
     world_free(w);
 }
 
-/* Each Location and what it means beside http://127.0.0.1:9000/work/long?day=1. */
+/* Each Location and what it means beside http://127.0.0.1:9000/task/long?day=1. */
 static void where_it_goes(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
         {"/calls/7", "http://127.0.0.1:9000/calls/7"},
-        {"calls/7?x=1", "http://127.0.0.1:9000/work/calls/7?x=1"},
+        {"calls/7?x=1", "http://127.0.0.1:9000/task/calls/7?x=1"},
         {"http://127.0.0.1:9000/calls/7", "http://127.0.0.1:9000/calls/7"},
         {"http://127.0.0.1:9001/calls/7", NULL}, /* another's port, host, scheme */
         {"http://127.0.0.1:9000@example.com/calls/7", NULL},
@@ -133,7 +133,7 @@ static void at_the_task(void **state)
     cancel(w, job);
     assert_int_equal(notices(w), 1);
     assert_string_equal(last(w)->method, "POST");
-    assert_string_equal(last(w)->url, "http://127.0.0.1:9000/work/long/cancel");
+    assert_string_equal(last(w)->url, "http://127.0.0.1:9000/task/long/cancel");
     assert_string_equal(last(w)->body, "{}");
     assert_int_equal(state_of(w, 1), NOTICE_TOLD);
     world_free(w);
