@@ -340,6 +340,8 @@ bool scheduler_ready(const struct scheduler *s, const char **ret_reason)
         reason = "draining";
     else if (mono_cmp(s->store_down_since, MONO_NEVER) < 0 || s->batch.stalled)
         reason = "store is unavailable";
+    else if (s->unanswered)
+        reason = "coordination does not answer: check coordination.url";
     else if (s->boot == 0)
         reason = "starting";
     else if (!s->connected)

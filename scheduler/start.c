@@ -6,6 +6,10 @@
 
 #include "scheduler/own/own.h"
 
+#define ENTER_FIRST_WORD \
+    (5 * SPAN_SECOND) /* the client library speaks up by itself when a port refuses, and not else */
+#define ENTER_NEXT_WORD (60 * SPAN_SECOND)
+
 enum start_phase {
     START_CLUSTER,
     START_CLUSTER_ASKED,
@@ -50,6 +54,20 @@ static void boot_answered(struct scheduler *s, struct work *work)
         recovery_suspect(s, s->previous_boot);
 }
 
+/* What listens at the address may be anything: silence is all that is heard of it. */
+static void wait_for_entry(struct scheduler *s)
+{
+    if (mono_cmp(s->now.mono, s->enter_word) >= 0) {
+        s->unanswered = true;
+        s->enter_word = mono_add(s->now.mono, ENTER_NEXT_WORD);
+        sink_logf(
+            s->ports.sink, LOG_WARN,
+            "The coordination service has not answered yet: check coordination.url, and that ZooKeeper listens there.",
+            "url=%s", s->settings->coordination.url);
+    }
+    wake_at(s, s->enter_word);
+}
+
 static void join(struct scheduler *s)
 {
     s->start_phase = START_DONE;
@@ -74,8 +92,12 @@ void start_step(struct scheduler *s)
         work_submit(work_new(s, STORE_CLUSTER, cluster_answered));
     } else if (s->start_phase == START_ENTER) {
         s->start_phase = START_ENTERING;
+        s->enter_word = mono_add(s->now.mono, ENTER_FIRST_WORD);
         ownership_tell(s);
-    } else if (s->start_phase == START_ENTERING && s->connected) {
+    } else if (s->start_phase == START_ENTERING && !s->connected) {
+        wait_for_entry(s);
+    } else if (s->start_phase == START_ENTERING) {
+        s->unanswered = false;
         s->start_phase = START_BOOT;
         s->busy = true;
     } else if (s->start_phase == START_BOOT) {

@@ -390,7 +390,8 @@ struct scheduler {
     size_t works; /* under way */
 
     int start_phase;
-    mono start_retry;
+    mono start_retry, enter_word; /* enter_word: when to say that the coordination has not answered yet */
+    bool unanswered;              /* that was said */
     int64_t generation, boot, previous_boot;
     uint64_t sequence;
 

@@ -30,10 +30,12 @@ def cluster(services):
             self.orchestrator.start()
             self.api = Api(self.orchestrator.url, self.token)
 
+        def process(self, node, *more):
+            processes.append(Process("scheduler", *settings, "--set", f"scheduler.node_id={node}", *more, env=env))
+            return processes[-1]
+
         def scheduler(self, node):
-            process = Process("scheduler", *settings, "--set", f"scheduler.node_id={node}", env=env)
-            processes.append(process)
-            return process.start("/readyz", 30)
+            return self.process(node).start("/readyz", 30)
 
     yield Cluster()
     for process in processes:
@@ -115,6 +117,13 @@ def test_a_second_process_with_a_live_id_is_refused(cluster):
     cluster.scheduler("twin")
     with pytest.raises(AssertionError):
         cluster.scheduler("twin")
+
+
+def test_a_coordination_that_is_none(cluster, services):
+    """Something listens there, and it is no ZooKeeper: the scheduler says what to look at."""
+    process = cluster.process("lost", "--set", f"coordination.url=zk://127.0.0.1:{services[0].port}/x").start("/healthz")
+    until(lambda: "check coordination.url" in requests.get(process.url + "/readyz", timeout=2).text, 20, "/readyz to name the remedy")
+    assert "check coordination.url" in process.output()
 
 
 def test_enqueued_while_no_scheduler_runs(cluster, executor):
