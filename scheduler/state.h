@@ -507,7 +507,7 @@ struct scheduler {
     /* drain */
     mono drain_until;
     bool leaving; /* the store is being told that this boot ends */
-    mono next_giving;
+    mono next_giving, next_left;
     mono leave_until;
 };
 

@@ -10,6 +10,7 @@
 #include "scheduler/own/own.h"
 #include "scheduler/write/write.h"
 
+#define LEFT_EVERY (10 * SPAN_SECOND)
 #define DECIDED_EVERY (2 * SPAN_SECOND)
 #define FOREIGN_EVERY 500 /* ms */
 #define FOREIGN_MOST 1000
@@ -262,10 +263,27 @@ static void housekeep(struct scheduler *s)
         wake_at(s, s->next_retention);
 }
 
+/* Runs of jobs that are deleted stand in no list of ours: what a node leaves of them, while it drains or for as long as
+ * it is wished offline, is looked for now and then. */
+static void look_for_left(struct scheduler *s)
+{
+    bool leaving = false;
+    for (size_t i = 0; i < s->nodes.count; i++)
+        leaving |= s->nodes.items[i].draining && s->nodes.items[i].boot != s->boot;
+    if (!leaving || !node_serves(s))
+        return;
+    if (mono_cmp(s->now.mono, s->next_left) >= 0) {
+        s->next_left = mono_add(s->now.mono, LEFT_EVERY);
+        recovery_left(s);
+    }
+    wake_at(s, s->next_left);
+}
+
 void janitor_step(struct scheduler *s)
 {
     if (!s->joined)
         return;
+    look_for_left(s);
     decided_step(s);
     read_foreign(s);
     reports_addresses(s);

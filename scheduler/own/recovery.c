@@ -126,9 +126,12 @@ static void adopt_answered(struct scheduler *s, struct work *work)
         return;
     }
     if (work->op.runs_adopt.run_count == 0) {
+        bool left_some = dead->boot != 0; /* before it ended, perhaps: of jobs that are deleted nobody looks for them */
         dead->phase = DEAD_DONE;
         if (!s->options.sole_owner && dead->boot != 0)
             lease_op(s, dead, true);
+        if (left_some)
+            recovery_left(s);
         return;
     }
     sink_logf(s->ports.sink, LOG_INFO,

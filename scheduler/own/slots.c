@@ -295,6 +295,8 @@ static void load_answered(struct scheduler *s, struct work *work)
     for (size_t i = 0; i < load->open_run_count; i++)
         if ((job = job_find(s, load->open_runs[i].job)))
             job_foreign(s, job, &load->open_runs[i]);
+        else if (load->open_runs[i].boot == 0)
+            recovery_left(s);
         else /* of a job that is gone; its driver may be, too */
             recovery_suspect(s, load->open_runs[i].boot);
     lingers_load(s, load->lingers, load->linger_count);
