@@ -140,31 +140,6 @@ static void given_and_killed(void **state)
     }
 }
 
-/* Its job is deleted before it is given away: in no list of jobs does it stand, and yet it must end. */
-static void deleted_and_given(void **state)
-{
-    (void)state;
-    for (span when = 0; when < 2000; when += 250) {
-        struct world *w = world_create(START);
-        call_time = 20000;
-        w->script = takes;
-        int64_t job = world_put(
-            w, DOCUMENT_JOB, "j",
-            "{\"triggers\":[{\"every\":\"1s\",\"align\":true,\"max_fires\":2}],\"overlap\":\"wait\"," URL_STEP "}");
-        (void)world_start(w, 0, false);
-        world_run(w, 3500);
-        (void)world_start(w, 1, false);
-        world_run(w, 500);
-        assert_int_equal(w->runs.items[1].state, RUN_QUEUED);
-        drain(w, 0);
-        world_run(w, when);
-        world_delete(w, job);
-        world_run(w, 120000);
-        assert_true(w->runs.items[1].state != RUN_QUEUED && w->runs.items[1].state != RUN_RUNNING);
-        world_free(w);
-    }
-}
-
 /* A cancel for a run that is being given away reaches whoever gets it. */
 static void cancel_goes_along(void **state)
 {
@@ -198,7 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(claim_is_won_unheard),     cmocka_unit_test(sibling_elsewhere),
         cmocka_unit_test(draining_gives_its_queue), cmocka_unit_test(given_and_killed),
-        cmocka_unit_test(deleted_and_given),        cmocka_unit_test(cancel_goes_along),
+        cmocka_unit_test(cancel_goes_along),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
