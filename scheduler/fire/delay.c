@@ -4,6 +4,7 @@
  * for ever. */
 #include <string.h>
 
+#include "scheduler/drive/drive.h"
 #include "scheduler/fire/fire.h"
 #include "scheduler/know/know.h"
 #include "scheduler/write/write.h"
@@ -26,12 +27,26 @@ void delay_ended(struct trigger *t, instant end)
         t->decided = instant_min(t->decided, instant_is_none(t->last_end) ? t->activated : t->last_end);
 }
 
-static instant end_of_last(const struct store_runs_list *list, int64_t job)
+enum found {
+    FOUND_END,     /* or that there is none */
+    FOUND_OPEN,    /* its end will be heard of */
+    FOUND_TOO_SOON /* it has ended here, and the list is older than that */
+};
+
+/* The newest run alone says when it goes on: the end of an earlier one would call back instants that are decided. */
+static enum found end_of_last(struct scheduler *s, const struct store_runs_list *list, int64_t job, instant *ret_end)
 {
-    for (size_t i = 0; i < list->count; i++)
-        if (list->rows[i].job == job && list->rows[i].generation == 0 && run_state_terminal(list->rows[i].state))
-            return list->rows[i].ended_at;
-    return INSTANT_NONE;
+    *ret_end = INSTANT_NONE;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct run_row *row = &list->rows[i];
+        if (row->job != job || row->generation != 0)
+            continue;
+        const struct open_run *run = run_state_terminal(row->state) ? NULL : driver_find(s, row->id);
+        row = run ? &run->run->row : row;
+        *ret_end = row->ended_at;
+        return run_state_terminal(row->state) ? FOUND_END : run ? FOUND_OPEN : FOUND_TOO_SOON;
+    }
+    return FOUND_END;
 }
 
 static void answered(struct scheduler *s, struct work *work)
@@ -41,7 +56,12 @@ static void answered(struct scheduler *s, struct work *work)
     struct trigger *t = job && job->loaded ? job_trigger(job, list->trigger) : NULL;
     if (!t || !stands_still(t))
         return;
-    instant end = work_ok(s, work) ? end_of_last(list, job->id) : INSTANT_NONE;
+    instant end = INSTANT_NONE;
+    enum found found = work_ok(s, work) ? end_of_last(s, list, job->id, &end) : FOUND_END;
+    if (found == FOUND_TOO_SOON)
+        delay_recall(s, job, t);
+    if (found != FOUND_END)
+        return;
     delay_ended(t, instant_is_none(end) ? s->now.wall : end); /* nothing is known of it: from now on */
     struct bundle *bundle = bundle_new(s);
     bundle_state(bundle, t);
