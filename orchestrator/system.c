@@ -48,7 +48,6 @@ void audit_list(struct call *call)
             out_close(&out, '}');
         }
         out_page_end(&out, op.audit.total);
-        out_close(&out, '}');
     } else {
         problem_of_store(&call->problem, &op);
     }

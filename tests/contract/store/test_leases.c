@@ -96,7 +96,7 @@ static void test_names_of_projects_are_apart(void **state)
 
 struct racer {
     struct store *store;
-    char token[8];
+    char token[16];
     int won;
 };
 

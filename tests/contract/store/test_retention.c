@@ -308,7 +308,7 @@ static void test_tokens_and_leases_that_ended_go(void **state)
 {
     struct world w = begin(state);
     for (int i = 0; i < 3; i++) {
-        char hash[8];
+        char hash[16];
         (void)snprintf(hash, sizeof hash, "h%d", i);
         OP(add, STORE_TOKEN_ADD);
         add.token_add.row = (struct token_row){.name = "t", .role = "viewer", .hash = hash, .expires_at = INSTANT_NONE};
