@@ -373,6 +373,7 @@ void batcher_release(struct scheduler *s)
     vec_release(&b->suspended);
     vec_release(&b->moves);
     vec_release(&b->lingers);
+    vec_release(&b->notices);
     vec_release(&b->wishes);
     vec_release(&b->left);
     vec_release(&b->through);
