@@ -69,7 +69,7 @@ static void test_time(void **state)
     assert_true(announce(store, "ledger", "a:1", "{}", 300));
     expect(store, "ledger", "a:1");
     for (int i = 0; i < 4; i++) {
-        (void)usleep(100000);
+        (void)usleep(100000); /* a third of its time to live */
         assert_false(announce(store, "ledger", "a:1", "{}", 300));
     }
     expect(store, "ledger", "a:1");
